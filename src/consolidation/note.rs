@@ -12,7 +12,7 @@ use crate::accounts::store::find_time_zone;
 use crate::db::{Db, UserId};
 use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
-use crate::memories::Trust;
+use crate::memories::{ItemKey, Trust, with_key};
 use crate::sessions::ledger;
 use crate::sessions::model::SessionExtraction;
 
@@ -106,7 +106,8 @@ fn text_of(
             "to_do" => "To do: ",
             _ => "",
         };
-        text += &format!("- {what}{}\n", one_line(&one.value));
+        let told = with_key(one.key.as_ref().map(ItemKey::as_str), &one.value);
+        text += &format!("- {what}{}\n", one_line(&told));
     }
     text
 }

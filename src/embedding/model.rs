@@ -253,6 +253,8 @@ pub struct PendingPassage {
     /// `None` if the source's passages are not made yet.
     pub content_hash: Option<Vec<u8>>,
     pub content: String,
+    /// It is compared token by token: the source's only passage, with late interaction on.
+    pub gets_signs: bool,
     /// Where an existing embedding of the same text is: source …
     pub known_source: Option<i64>,
     /// … passage …
@@ -268,7 +270,7 @@ pub struct EmbeddedPassage {
     pub content_hash: Option<Vec<u8>>,
     /// The error is a sentence for users.
     pub outcome: Result<Vector, String>,
-    /// Token signs of a first passage, if they are kept and the model returns tokens.
+    /// Token signs, if they are kept of it and the model returns tokens.
     pub token_signs: Option<Vec<u8>>,
 }
 

@@ -83,7 +83,7 @@ impl ThemeSlug {
     }
 
     /// A stored slug.
-    pub(super) fn from_column(slug: String) -> Self {
+    pub(crate) fn from_column(slug: String) -> Self {
         Self(slug)
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 use super::candidate::CandidateSignals;
-use super::query::{Filters, SearchQuery};
+use super::query::{Filters, SearchQuery, ThemeFilter};
 use super::reader::IndexRequest;
 use super::{Hit, Search, store};
 use crate::accounts::{LentMemory, UserId, Viewer};
@@ -68,6 +68,8 @@ fn unless_not_lent<T>(read: Result<T, sqlx::Error>) -> Result<Option<T>, sqlx::E
 /// The query for the lent memory.
 pub struct LentQuery<'a> {
     pub filters: &'a Filters,
+    /// [`SearchIndex::theme_to_lend`](super::reader::SearchIndex::theme_to_lend)
+    pub theme: Option<ThemeFilter>,
     pub text: &'a str,
     pub vector: Option<&'a QueryVector>,
     /// The space of the vector.
@@ -93,7 +95,7 @@ impl Search {
         let need = IndexRequest {
             user: lent.user_id,
             space: None,
-            theme: wanted.filters.theme.as_ref().map(|theme| theme.as_str()),
+            theme: wanted.theme.as_ref(),
             text: Some(wanted.text),
         };
         let current = self.reader.current(&db, &need).await;
@@ -146,13 +148,14 @@ impl Search {
         &self,
         viewer: &Viewer,
         query: &SearchQuery,
+        theme: Option<&ThemeFilter>,
         now: OffsetDateTime,
     ) -> Result<Option<(LentFound, Vec<(i64, i64)>)>, sqlx::Error> {
         let Some(lent) = &viewer.lent else {
             return Ok(None);
         };
         let db = self.db.lent_to(viewer.user_id);
-        let need = IndexRequest::of(lent.user_id, query, None);
+        let need = IndexRequest { theme, ..IndexRequest::of(lent.user_id, query, None) };
         let current = self.reader.current(&db, &need).await;
         let Some((mut tx, mut held)) = unless_not_lent(current)? else {
             return Ok(None);

@@ -143,10 +143,12 @@ impl Search {
             time: filters.time,
         };
         let space = held.serving.space.clone();
+        let theme = held.theme_to_lend(filters.theme.as_ref());
         drop(held);
         let found = self
             .with_lent(viewer, found, || lent::LentQuery {
                 filters,
+                theme,
                 text,
                 vector,
                 space: space.as_ref(),
@@ -391,6 +393,7 @@ impl Search {
         let question = question.await?;
         let found = held.candidates(&question, Vec::new(), 0).await?;
         let space = held.serving.space.clone();
+        let theme = held.theme_to_lend(filters.theme.as_ref());
         drop(held);
         let found = RankingInput {
             tx: Some(tx),
@@ -403,6 +406,7 @@ impl Search {
         let found = self
             .with_lent(viewer, found, || lent::LentQuery {
                 filters,
+                theme,
                 text,
                 vector,
                 space: space.as_ref(),

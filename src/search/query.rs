@@ -121,10 +121,18 @@ impl Default for Ingredients {
     }
 }
 
+/// A theme as it is asked for: the one of this slug or, if there is none, of this display name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThemeFilter {
+    pub slug: ThemeSlug,
+    /// Trimmed; `None`: by its slug alone.
+    pub name: Option<String>,
+}
+
 /// Which items may be found, and which signals count besides the text.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
-    pub theme: Option<ThemeSlug>,
+    pub theme: Option<ThemeFilter>,
     /// Empty means all.
     pub types: Vec<ItemType>,
     /// `None` means any. Not used for a past day.
@@ -222,11 +230,6 @@ pub struct RawQuery<'a> {
 }
 
 impl SearchQuery {
-    /// The slug of the requested theme.
-    pub fn theme(&self) -> Option<&str> {
-        self.filters.theme.as_ref().map(ThemeSlug::as_str)
-    }
-
     pub fn parse(raw: RawQuery<'_>) -> Result<Self, Invalid> {
         check_text("query", raw.query, QUERY_CHARS_MAX)?;
         check_text("tag", raw.tag.unwrap_or_default(), TAG_CHARS_MAX)?;
@@ -291,12 +294,13 @@ fn parse_limit(limit: Option<i64>, is_spread: bool) -> Result<usize, Invalid> {
 }
 
 /// A blank theme means no filter, because some agents fill in every field.
-fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
+fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeFilter>, Invalid> {
     let Some(theme) = theme else {
         return Ok(None);
     };
     let slug = ThemeSlug::parse(theme)?;
-    Ok((!theme.trim().is_empty()).then_some(slug))
+    let name = theme.trim();
+    Ok((!name.is_empty()).then(|| ThemeFilter { slug, name: Some(name.to_owned()) }))
 }
 
 fn parse_status(status: Option<&str>, day: Day) -> Result<Option<Status>, Invalid> {

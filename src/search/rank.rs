@@ -180,11 +180,13 @@ impl Search {
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let filters = self.restrict(&mut tx, user, &query.filters).await?;
         let mut newest = held.newest(query, &filters, now).await;
+        let theme = held.theme_to_lend(filters.theme.as_ref());
         drop(held);
         let (mut tx, mut lent) = (Some(tx), None);
         if viewer.lent.is_some() {
             tx = None;
-            if let Some((found, of_lent)) = self.newest_lent(viewer, query, now).await? {
+            let of_lent = self.newest_lent(viewer, query, theme.as_ref(), now).await?;
+            if let Some((found, of_lent)) = of_lent {
                 newest.extend(of_lent);
                 lent = Some(found);
             }

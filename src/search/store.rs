@@ -89,8 +89,8 @@ pub async fn list_found(
     Ok(found.collect())
 }
 
-/// Of these texts, the sources that contain a fragment verbatim, with the number of fragments: most first, then newest. None
-/// if PostgreSQL cancels the statement at its timeout; the transaction goes on then.
+/// Of these texts with their keys, the sources that contain a fragment verbatim, with the number of fragments: most first,
+/// then newest. None if PostgreSQL cancels the statement at its timeout; the transaction goes on then.
 pub async fn list_containing(
     conn: &mut PgConnection,
     user: UserId,
@@ -104,19 +104,20 @@ pub async fn list_containing(
     let [memories, turns] = texts.newest.map(|most| i64::try_from(most).unwrap_or(0));
     sqlx::raw_sql("SAVEPOINT before_scan").execute(&mut *conn).await?;
     let rows = sqlx::query!(
-        r#"SELECT i.id AS "id!", (SELECT count(*) FROM unnest($2::text[]) p WHERE i.content ILIKE p) AS "pieces!"
+        r#"SELECT i.id AS "id!", (SELECT count(*) FROM unnest($2::text[]) p WHERE t.text ILIKE p) AS "pieces!"
            FROM (
-               SELECT i.id, i.created_at, i.content FROM unnest($3::bigint[]) AS f (id)
+               SELECT i.id, i.created_at, i.key, i.content FROM unnest($3::bigint[]) AS f (id)
                -- OFFSET 0: each by its key, whatever the statistics say.
                CROSS JOIN LATERAL (SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id OFFSET 0) i
                UNION ALL
-               (SELECT i.id, i.created_at, i.content FROM memory_items i
+               (SELECT i.id, i.created_at, i.key, i.content FROM memory_items i
                 WHERE i.user_id = $1 AND NOT i.is_turn ORDER BY i.created_at DESC, i.id DESC LIMIT $4)
                UNION ALL
-               (SELECT i.id, i.created_at, i.content FROM memory_items i
+               (SELECT i.id, i.created_at, i.key, i.content FROM memory_items i
                 WHERE i.user_id = $1 AND i.is_turn ORDER BY i.created_at DESC, i.id DESC LIMIT $5)
            ) i
-           WHERE i.content ILIKE ANY ($2)
+           CROSS JOIN LATERAL (SELECT concat(i.key || ': ', i.content) AS text) t
+           WHERE t.text ILIKE ANY ($2)
            ORDER BY 2 DESC, i.created_at DESC, i.id DESC"#,
         user.0,
         &patterns,

@@ -6,9 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use super::values::{
-    EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber, theme_filter,
-};
+use super::values::{EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -246,7 +244,7 @@ impl Tool for MemorySearch {
         let types: Vec<ItemType> =
             input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
         let now = context.clock.now();
-        let mut query = SearchQuery::parse(RawQuery {
+        let query = SearchQuery::parse(RawQuery {
             day: Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?,
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit.map(|n| n.0),
@@ -263,8 +261,6 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
-        let (user, theme) = (call.viewer.user_id, input.theme.as_deref());
-        query.filters.theme = theme_filter(&context.db, user, theme).await?;
         let page = context.search.find(&call.viewer, &query).await?;
         let note = note(&page, query.min_similarity);
         let results =

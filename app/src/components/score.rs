@@ -37,6 +37,8 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
             class="score-popover"
             id=popover_id
             popover="auto"
+            // It may scroll, and keys must reach it then.
+            tabindex="0"
             role="group"
             aria-label="Score breakdown"
         >
@@ -110,37 +112,24 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
         <ul class="sum-notes hint">
             <li>{meaning_of(&parts)}</li>
             <li>{words_of(&parts)}</li>
-            {(parts.speaker > 0.0).then(|| view! { <li>"Speaker: the query names the person who said it."</li> })}
-            {(parts.entities > 0.0).then(|| view! { <li>"Entities: it mentions somebody or something that the query names."</li> })}
-            {(parts.time > 0.0)
-                .then(|| {
-                    view! { <li>"Time: it was said in or near the period that the query names."</li> }
-                })}
-            {(parts.trust > 0.0).then(|| view! { <li>"Stated by you: you said it, not an agent or a tool."</li> })}
-            {(parts.neighbours > 0.0)
-                .then(|| {
-                    view! { <li>"Neighbouring messages: a share of the scores of the messages just before and after it."</li> }
-                })}
-            {(parts.scale < 1.0)
-                .then(|| {
-                    view! { <li>"Sums are divided by the largest, so that no score exceeds 1."</li> }
-                })}
-            {(parts.exact > 0.0)
-                .then(|| {
-                    view! { <li>"Exact words: it has the rare words, numbers or codes of the query, so nothing that is only similar comes before it."</li> }
-                })}
-            {(parts.factor < 1.0)
-                .then(|| {
-                    view! {
-                        <li>
-                            "Its sum counts less: it is a message, or states nothing, or has faded; a memory with the same words comes first."
-                        </li>
-                    }
-                })}
-            <li>"Semantic is 0 for unrelated texts and 1 for paraphrases; Keyword is the share of the query's words. The weights are divided by the best result's sum of the two."</li>
+            {(parts.speaker > 0.0).then(|| note("Speaker: the query names who said it."))}
+            {(parts.entities > 0.0).then(|| note("Entities: it mentions what the query names."))}
+            {(parts.time > 0.0).then(|| note("Time: it is of the time that the query names, or near it."))}
+            {(parts.trust > 0.0).then(|| note("Stated by you: you said it yourself."))}
+            {(parts.neighbours > 0.0).then(|| note("Neighbouring messages: a share of their scores."))}
+            {(parts.exact > 0.0).then(|| note("Exact words: it has the query's rare words, numbers or codes."))}
+            {(parts.scale < 1.0).then(|| note("Sums are divided by the largest, so that none exceeds 1."))}
+            {(parts.factor < 1.0).then(|| note("It counts less: it is a message, states nothing or has faded."))}
+            {note("Semantic is 0 for unrelated texts and 1 for paraphrases.")}
+            {note("Keyword is the share of the query's words.")}
+            {note("Both weights are divided by the best result's sum of the two.")}
         </ul>
     }
     .into_any()
+}
+
+fn note(text: &'static str) -> impl IntoView {
+    view! { <li>{text}</li> }
 }
 
 fn meaning_of(parts: &ScoreParts) -> String {
@@ -148,12 +137,11 @@ fn meaning_of(parts: &ScoreParts) -> String {
         (Some(distance), Some(late)) => {
             let share = parts.late_share * 100.0;
             format!(
-                "Semantic: {share:.0} % token by token ({late:.3}), {:.0} % as a whole (distance {distance:.3}).",
-                100.0 - share
+                "Semantic: {share:.0} % by tokens ({late:.3}), the rest by distance ({distance:.3})."
             )
         }
-        (Some(distance), None) => format!("Semantic: distance {distance:.3} from the query."),
-        (None, _) => "Semantic: it has no embedding here, so it is ranked by its words.".to_owned(),
+        (Some(distance), None) => format!("Semantic: by distance ({distance:.3})."),
+        (None, _) => "Semantic: it has no embedding here.".to_owned(),
     }
 }
 

@@ -50,7 +50,7 @@ struct SpaceWork<'a> {
     serves: bool,
     /// The retired space whose embeddings it can reuse.
     kept: Option<&'a Space>,
-    /// Its first passages get token signs.
+    /// What is compared token by token gets token signs.
     with_signs: bool,
     makes: Makes,
 }

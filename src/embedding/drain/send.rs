@@ -86,9 +86,8 @@ impl Embeddings {
                     for ((row, values), tokens) in part.iter().zip(&embedded.vectors).zip(tokens) {
                         let vector = Vector::from_answer(values);
                         let outcome = vector.map_err(|error| sentence(&error.to_string()));
-                        let has_signs = of.with_signs && row.passage == 0;
                         answered.written.push(EmbeddedPassage {
-                            token_signs: has_signs.then(|| tokens::signs(tokens)),
+                            token_signs: row.gets_signs.then(|| tokens::signs(tokens)),
                             ..written(row, outcome)
                         });
                     }

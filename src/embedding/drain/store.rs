@@ -24,8 +24,8 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
 }
 
 /// The next pending passages with their texts, keys before them, turns last; none if the user is disabled. Each with the
-/// location of an existing embedding of the same text in one of the spaces `known`, of which the first is the one to fill. For
-/// a first passage, that must have token signs if wanted.
+/// location of an existing embedding of the same text in one of the spaces `known`, of which the first is the one to fill. That
+/// must have token signs if the passage gets some: with `with_signs`, see [`PendingPassage::gets_signs`].
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
@@ -36,7 +36,7 @@ pub async fn list_pending(
 ) -> Result<Vec<PendingPassage>, sqlx::Error> {
     sqlx::query_as!(
         PendingPassage,
-        r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!",
+        r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!", t.gets_signs AS "gets_signs!",
                   k.source_id AS "known_source?", k.passage AS "known_passage?", k.space_id AS "known_space?"
          FROM (SELECT source_id, passage, is_turn FROM memory_embeddings
                WHERE user_id = $1 AND space_id = ($2::bigint[])[1] AND state = 'pending' AND (is_turn, source_id, passage) > ($3, $4, $5)
@@ -45,7 +45,9 @@ pub async fn list_pending(
          -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
          CROSS JOIN LATERAL (
              SELECT p.content_hash, concat(left(i.key, p.key_chars) || ': ',
-                                           substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $7))) AS content
+                                           substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $7))) AS content,
+                    $9 AND e.passage = 0 AND NOT EXISTS (SELECT FROM memory_passages o
+                        WHERE o.user_id = $1 AND o.source_id = e.source_id AND o.n = 1 OFFSET 0) AS gets_signs
              FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND p.n = e.passage
              WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
          ) t
@@ -58,7 +60,7 @@ pub async fn list_pending(
              CROSS JOIN LATERAL (
                  SELECT v.source_id, v.passage, v.space_id FROM memory_embeddings v
                  WHERE v.user_id = $1 AND v.source_id = c.source_id AND v.passage = c.passage AND v.space_id = ANY ($2)
-                   AND v.state || '' = 'ready' AND NOT v.without_key AND (e.passage > 0 OR NOT $9 OR v.token_signs IS NOT NULL) OFFSET 0
+                   AND v.state || '' = 'ready' AND NOT v.without_key AND (NOT t.gets_signs OR v.token_signs IS NOT NULL) OFFSET 0
              ) v
              LIMIT 1
          ) k ON t.content_hash IS NOT NULL
@@ -92,12 +94,13 @@ pub async fn copy_known(
     let from_passages: Vec<i16> = known().filter_map(|row| row.known_passage).collect();
     let from_spaces: Vec<i64> = known().filter_map(|row| row.known_space).collect();
     let hashes: Vec<Vec<u8>> = known().filter_map(|row| row.content_hash.clone()).collect();
+    let get_signs: Vec<bool> = known().map(|row| row.gets_signs).collect();
     let copied = sqlx::query!(
         "UPDATE memory_embeddings e
          SET state = 'ready', error = NULL, embedding = k.embedding, updated_at = $8,
-             token_signs = CASE WHEN e.passage = 0 THEN k.token_signs END
-         FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[], $9::bytea[])
-              AS t (source_id, passage, from_source, from_passage, from_space, content_hash)
+             token_signs = CASE WHEN t.gets_signs THEN k.token_signs END
+         FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[], $9::bytea[], $10::boolean[])
+              AS t (source_id, passage, from_source, from_passage, from_space, content_hash, gets_signs)
          -- OFFSET 0, ANY and || '': by their keys, as in `write_answers`.
          CROSS JOIN LATERAL (
              SELECT v.embedding, v.token_signs FROM memory_embeddings v
@@ -120,6 +123,7 @@ pub async fn copy_known(
         &from_spaces,
         now,
         &hashes,
+        &get_signs,
     )
     .fetch_all(conn)
     .await?;
@@ -141,7 +145,7 @@ pub async fn has_pending(
     .await
 }
 
-/// Text lengths in bytes of the first 1,000 passages that are pending, or that lack token signs.
+/// Text lengths in bytes of the first 1,000 passages that are pending, or that lack the token signs that they get.
 pub async fn list_lengths_to_send(
     conn: &mut PgConnection,
     user: UserId,
@@ -154,8 +158,10 @@ pub async fn list_lengths_to_send(
                   WHERE NOT $3 AND user_id = $1 AND space_id = $2 AND state = 'pending'
                   ORDER BY is_turn, source_id, passage LIMIT 1000)
                  UNION ALL
-                 (SELECT source_id, passage FROM memory_embeddings
+                 (SELECT source_id, passage FROM memory_embeddings m
                   WHERE $3 AND user_id = $1 AND passage = 0 AND space_id = $2 AND state || '' = 'ready' AND token_signs IS NULL
+                    AND NOT EXISTS (SELECT FROM memory_passages o
+                                    WHERE o.user_id = $1 AND o.source_id = m.source_id AND o.n = 1 OFFSET 0)
                   LIMIT 1000)) e
            -- OFFSET 0: each by its key, as in `list_pending`.
            CROSS JOIN LATERAL (
@@ -317,7 +323,8 @@ pub async fn count_failures(
     Ok(failures.unwrap_or(0))
 }
 
-/// The next first passages that have an embedding but no token signs, like [`list_pending`]; none if the user is disabled.
+/// The next passages that have an embedding but not the token signs that they get, like [`list_pending`]; none if the user is
+/// disabled.
 pub async fn list_without_signs(
     conn: &mut PgConnection,
     user: UserId,
@@ -329,12 +336,14 @@ pub async fn list_without_signs(
         PendingPassage,
         r#"SELECT e.source_id, e.passage, e.is_turn, p.content_hash AS "content_hash?",
                   concat(left(i.key, p.key_chars) || ': ', substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $5))) AS "content!",
-                  NULL::bigint AS known_source, NULL::smallint AS known_passage, NULL::bigint AS known_space
+                  true AS "gets_signs!", NULL::bigint AS known_source, NULL::smallint AS known_passage, NULL::bigint AS known_space
            FROM memory_embeddings e
            JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = e.source_id AND p.n = 0
            WHERE e.user_id = $1 AND e.source_id > $3 AND e.passage = 0 AND e.space_id = $2
              AND e.state || '' = 'ready' AND e.token_signs IS NULL
+             AND NOT EXISTS (SELECT FROM memory_passages o
+                             WHERE o.user_id = $1 AND o.source_id = e.source_id AND o.n = 1 OFFSET 0)
              AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
            ORDER BY e.source_id LIMIT $4"#,
         user.0,

@@ -30,7 +30,7 @@ pub async fn count_states(
     .await
 }
 
-/// Number of sources with embeddings of their present text in this space or, if requested, with token signs.
+/// Number of sources with embeddings of their present text in this space or, if requested, with the token signs that they get.
 pub async fn count_ready(
     conn: &mut PgConnection,
     user: UserId,
@@ -38,9 +38,11 @@ pub async fn count_ready(
     with_signs: bool,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "ready!" FROM memory_embeddings
+        r#"SELECT count(*) AS "ready!" FROM memory_embeddings e
            WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND NOT without_key
-             AND (NOT $3 OR token_signs IS NOT NULL)"#,
+             AND (NOT $3 OR token_signs IS NOT NULL
+                  OR EXISTS (SELECT FROM memory_passages o
+                             WHERE o.user_id = $1 AND o.source_id = e.source_id AND o.n = 1 OFFSET 0))"#,
         user.0,
         space.0,
         with_signs,

@@ -49,7 +49,7 @@ impl SearchIndex {
     }
 
     pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> SourceFilter {
-        let (theme, turns) = (self.theme, self.with_turns);
+        let (theme, turns) = (self.theme.as_ref().map(|theme| theme.id), self.with_turns);
         SourceFilter::new(index, filters, theme, turns, self.scope, now)
     }
 

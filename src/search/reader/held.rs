@@ -7,18 +7,19 @@ use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
 use super::index::Index;
 use super::seen::ViewerScope;
-use super::store::{self, MemoryState};
+use super::store::{self, FoundTheme, MemoryState};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{SpaceId, Vector};
+use crate::search::query::ThemeFilter;
 
 /// An index with the settings of one search.
 #[derive(Clone)]
 pub struct SearchIndex {
     resident: Arc<Resident>,
     /// The requested theme, if it exists.
-    pub theme: Option<i64>,
+    pub theme: Option<FoundTheme>,
     pub with_turns: bool,
     pub scope: ViewerScope,
     /// Use the query's entities.
@@ -45,7 +46,7 @@ impl SearchIndex {
     ) -> Self {
         Self {
             resident,
-            theme: standing.theme,
+            theme: standing.theme.clone(),
             with_turns: standing.turns_searched,
             scope: standing.scope,
             with_entities: standing.entities_searched,
@@ -86,6 +87,12 @@ impl SearchIndex {
         let mut index = self.resident.index.write().await;
         index.vectors.set_measured(distances);
         Ok(())
+    }
+
+    /// The requested theme for lent memory, where it is found by its slug.
+    pub fn theme_to_lend(&self, asked: Option<&ThemeFilter>) -> Option<ThemeFilter> {
+        let here = self.theme.as_ref().map(|theme| &theme.slug);
+        asked.map(|asked| ThemeFilter { slug: here.unwrap_or(&asked.slug).clone(), name: None })
     }
 
     /// Excludes turns, for lent memory.

@@ -21,7 +21,7 @@ pub use self::held::SearchIndex;
 use self::index::Index;
 use self::residents::Residents;
 use self::store::{History, MemoryState, SourceRange};
-use super::query::SearchQuery;
+use super::query::{SearchQuery, ThemeFilter};
 use crate::db::{Db, Tx, UserId};
 use crate::embedding::SpaceId;
 use crate::memories::passages::terms;
@@ -102,14 +102,14 @@ pub struct IndexRequest<'a> {
     pub user: UserId,
     /// The space of the embeddings; `None`: the serving one.
     pub space: Option<SpaceId>,
-    pub theme: Option<&'a str>,
+    pub theme: Option<&'a ThemeFilter>,
     /// `None` for a listing by date.
     pub text: Option<&'a str>,
 }
 
 impl<'a> IndexRequest<'a> {
     pub fn of(user: UserId, query: &'a SearchQuery, space: Option<SpaceId>) -> Self {
-        Self { user, space, theme: query.theme(), text: query.text.as_deref() }
+        Self { user, space, theme: query.filters.theme.as_ref(), text: query.text.as_deref() }
     }
 
     /// All terms that the arms may look up.

@@ -11,8 +11,9 @@ use crate::db::UserId;
 use crate::embedding::model::{Serving, Space};
 use crate::embedding::store::SpaceLookup;
 use crate::embedding::{EmbeddingState, SpaceId};
-use crate::memories::ItemType;
 use crate::memories::passages::terms;
+use crate::memories::{ItemType, ThemeSlug};
+use crate::search::query::ThemeFilter;
 
 /// The state of a user's memory.
 pub struct MemoryState {
@@ -26,12 +27,18 @@ pub struct MemoryState {
     pub entities_searched: bool,
     /// Name of the time zone.
     pub time_zone: String,
-    /// The requested theme.
-    pub theme: Option<i64>,
+    /// The requested theme, if it exists.
+    pub theme: Option<FoundTheme>,
     /// What the viewer can see.
     pub scope: ViewerScope,
     /// The active space or, until there is one, the building one.
     pub serving: Serving,
+}
+
+#[derive(Clone, Debug)]
+pub struct FoundTheme {
+    pub id: i64,
+    pub slug: ThemeSlug,
 }
 
 /// Identifies the history that a revision belongs to: PostgreSQL's start time and the database's oid. After a change of
@@ -45,14 +52,14 @@ pub struct History {
 pub async fn find_standing(
     conn: &mut PgConnection,
     user: UserId,
-    theme: Option<&str>,
+    theme: Option<&ThemeFilter>,
 ) -> Result<MemoryState, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT pg_postmaster_start_time() AS "started!",
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
                   coalesce(n.in_search, false) AS "entities_searched!", u.time_zone,
-                  (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2) AS theme,
+                  t.id AS "theme_id?", t.slug AS "theme_slug?",
                   scope_agent() AS scope_agent, sees_shared() AS "sees_shared!", own_before_shared() IS NOT NULL AS "is_own_first!",
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
@@ -66,9 +73,14 @@ pub async fn find_standing(
            LEFT JOIN entity_settings n ON n.user_id = u.id
            LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
                               WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true
+           -- As in `memories/themes/store.rs`; CASE: without a theme no names are compared.
+           LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = CASE WHEN $2::text IS NOT NULL THEN coalesce(
+               (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
+               (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text) ORDER BY id LIMIT 1)) END
            WHERE u.id = $1"#,
         user.0,
-        theme,
+        theme.map(|theme| theme.slug.as_str()),
+        theme.and_then(|theme| theme.name.as_deref()),
     )
     .fetch_one(conn)
     .await?;
@@ -99,7 +111,10 @@ pub async fn find_standing(
         turns_searched: row.turns_searched,
         entities_searched: row.entities_searched,
         time_zone: row.time_zone,
-        theme: row.theme,
+        theme: row
+            .theme_id
+            .zip(row.theme_slug)
+            .map(|(id, slug)| FoundTheme { id, slug: ThemeSlug::from_column(slug) }),
         scope: ViewerScope {
             agent: row.scope_agent,
             sees_shared: row.sees_shared,

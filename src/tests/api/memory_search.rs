@@ -187,6 +187,22 @@ async fn where_no_word_matches_a_substring_of_at_most_64_characters_does() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
+async fn a_substring_is_also_looked_for_in_the_key() {
+    let (_, anna) = TestApp::with_user().await;
+    let input =
+        json!({ "type": "fact", "key": "wifi_passphrase", "content": "true", "theme": "home" });
+    let id = add(&anna, input).await["id"].as_i64().unwrap();
+    anna.add("Uses Kubernetes").await;
+    for query in ["fi_pass", "FI_PASS", "ssphrase fi_p"] {
+        assert_eq!(anna.find(query).await, [id], "{query}");
+    }
+    let answer = search(&anna, json!({ "query": "fi_pass", "theme": "home", "explain": true }));
+    let answer = answer.await;
+    assert_eq!(answer["results"][0]["explain"]["substring"], true);
+    assert_eq!(answer["results"][0]["content_snippet"], "wifi_passphrase: true");
+}
+
+#[tokio::test(crate = "crate::support::shared")]
 async fn archived_items_are_hidden_from_search_unless_asked_for() {
     let (_, anna) = TestApp::with_user().await;
     let old = anna.add("tea from the old shop").await;

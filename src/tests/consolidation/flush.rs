@@ -106,8 +106,10 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     assert!(noted.starts_with("## "), "{noted}");
     for line in [
         " (context compaction)\n\nThey decided on PostgreSQL",
-        "- Decided: PostgreSQL is used for the boat register.\n",
-        "- To do: Write the migration for the register.\n",
+        // With their keys, as search and recall show them.
+        "- indentation: Prefers tabs over spaces.\n",
+        "- Decided: register_database: PostgreSQL is used for the boat register.\n",
+        "- To do: register_migration: Write the migration for the register.\n",
     ] {
         assert!(noted.contains(line), "{line}: {noted}");
     }

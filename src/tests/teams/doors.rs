@@ -48,6 +48,13 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     assert_eq!(paged, all);
     // By theme, though the theme is another's.
     assert_eq!(found(ben, json!({ "query": "boat", "theme": "boats" })).await.len(), 2);
+    // Also by the name that it has here.
+    let named = json!({ "theme": "boats", "display_name": "Vessels" });
+    ben.call("memory_describe_theme", named).await;
+    for query in ["boat", "*"] {
+        let input = json!({ "query": query, "theme": "vessels" });
+        assert_eq!(found(ben, input).await.len(), 2, "{query}");
+    }
     let listed = ben.call("memory", json!({ "action": "search", "text": "boat to Bergen" })).await;
     assert!(listed["output"].as_str().unwrap().contains("leaves at nine"), "{listed}");
     // What is not lent: themes, figures, names, the summary.
