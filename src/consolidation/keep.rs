@@ -7,7 +7,7 @@ use crate::memories::ItemId;
 
 /// Above this cosine two statements are about the same subject and may contradict each other. For the builtin
 /// model; measured with `bench/likeness.py` (docs/consolidation.md).
-pub const ASK_COSINE: f64 = 0.35;
+pub const ASK_COSINE: f64 = 0.25;
 
 /// An active item that may be related to a fact.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,6 +21,8 @@ pub struct Tokenizer {
     pieces: Trie,
     scores: Vec<f32>,
     unknown: f32,
+    /// The token of a blank that belongs to no word.
+    blank: Option<u32>,
     /// Longest piece.
     chars_max: usize,
     normal: Normal,
@@ -35,6 +37,8 @@ pub struct Tokens {
     pub is_truncated: bool,
     /// Tokens that the vocabulary does not have.
     pub unknown: usize,
+    /// Those that it has, without the marks and lone blanks.
+    pub known: usize,
 }
 
 /// Characters, ascending, each with what it is replaced by.
@@ -75,6 +79,7 @@ impl Tokenizer {
             pieces: Trie::of(&told),
             scores,
             unknown: least - UNKNOWN_PENALTY,
+            blank: told.iter().find(|(chars, _)| *chars == [WORD]).map(|(_, token)| *token),
             normal,
         })
     }
@@ -89,8 +94,10 @@ impl Tokenizer {
         let is_truncated = tokens.len() > room || chars.len() >= enough;
         tokens.truncate(room);
         let unknown = tokens.iter().filter(|token| **token == UNKNOWN).count();
+        let blanks = tokens.iter().filter(|token| Some(**token) == self.blank).count();
+        let known = tokens.len() - unknown - blanks;
         let ids = [START].into_iter().chain(tokens).chain([END]).collect();
-        Tokens { ids, is_truncated, unknown }
+        Tokens { ids, is_truncated, unknown, known }
     }
 
     /// The most probable tokens of normal characters (Viterbi).
@@ -246,15 +253,15 @@ mod tests {
     #[test]
     fn the_most_probable_pieces_are_taken() {
         let tokenizer = tokenizer();
-        for (text, ids, unknown) in [
-            ("bees", vec![0, 7, 2], 0),
-            ("bee  bees\n\nbees", vec![0, 5, 7, 7, 2], 0),
-            ("Ａe茶", vec![0, 5, 10, 2], 0),
-            ("", vec![0, 4, 2], 0),
-            ("xbee", vec![0, 4, 3, 8, 9, 2], 1),
-            ("🐝🐝", vec![0, 4, 3, 3, 2], 2),
+        for (text, ids, unknown, known) in [
+            ("bees", vec![0, 7, 2], 0, 1),
+            ("bee  bees\n\nbees", vec![0, 5, 7, 7, 2], 0, 3),
+            ("Ａe茶", vec![0, 5, 10, 2], 0, 2),
+            ("", vec![0, 4, 2], 0, 0),
+            ("xbee", vec![0, 4, 3, 8, 9, 2], 1, 2),
+            ("🐝🐝", vec![0, 4, 3, 3, 2], 2, 0),
         ] {
-            let expected = Tokens { ids, is_truncated: false, unknown };
+            let expected = Tokens { ids, is_truncated: false, unknown, known };
             assert_eq!(tokenizer.tokens(text, 16), expected, "{text}");
         }
     }

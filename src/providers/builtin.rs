@@ -95,10 +95,10 @@ const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
+/// "query" and ":".
+const E5_PREFIX_TOKENS: usize = 2;
 /// MiniLM's number of what it does not know.
 const ENGLISH_UNKNOWN: u32 = 100;
-/// A text with a greater share of unknown tokens has no vector.
-const UNKNOWN_SHARE_MAX: f64 = 0.5;
 
 /// What is subtracted from the vectors and from the token vectors, each of length 1: all of e5's point into nearly the same
 /// direction (bench/README.md, "A multilingual model").
@@ -129,6 +129,8 @@ pub(super) struct Loaded {
     model: encoder::Model,
     tokenizer: AnyTokenizer,
     tokens_max: usize,
+    /// Of the prefix that each text has.
+    prefix_tokens: usize,
     means: Option<&'static Means>,
 }
 
@@ -153,10 +155,10 @@ impl Loaded {
         }
         let read = |name| fs::read(folder.join(name)).map_err(|_| BuiltinFlaw::Unreadable);
         let damaged = |_| BuiltinFlaw::Damaged;
-        let (model, tokenizer, means) = match kind {
+        let (model, tokenizer, prefix_tokens, means) = match kind {
             BuiltinModel::Multilingual => {
                 let (model, tokenizer) = encoder::Model::from_e5(&read(E5)?).map_err(damaged)?;
-                (model, AnyTokenizer::Pieces(tokenizer), Some(&*E5_MEANS))
+                (model, AnyTokenizer::Pieces(tokenizer), E5_PREFIX_TOKENS, Some(&*E5_MEANS))
             }
             BuiltinModel::English => {
                 let config = read(CONFIG)?;
@@ -164,10 +166,10 @@ impl Loaded {
                 let model = encoder::Model::from_safetensors(&read(WEIGHTS)?, config);
                 let tokenizer = tokenizer(&read(TOKENIZER)?, kind.tokens_max());
                 let tokenizer = tokenizer.map_err(|_| BuiltinFlaw::Damaged)?;
-                (model.map_err(damaged)?, AnyTokenizer::English(Box::new(tokenizer)), None)
+                (model.map_err(damaged)?, AnyTokenizer::English(Box::new(tokenizer)), 0, None)
             }
         };
-        let loaded = Self { model, tokenizer, tokens_max: kind.tokens_max(), means };
+        let loaded = Self { model, tokenizer, tokens_max: kind.tokens_max(), prefix_tokens, means };
         loaded.try_out()?;
         Ok(loaded)
     }
@@ -216,8 +218,10 @@ impl Loaded {
             AnyTokenizer::English(tokenizer) => {
                 let encoding = tokenizer.encode(text, true).map_err(|_| BuiltinFlaw::Failed)?;
                 let ids = encoding.get_ids();
+                let unknown = ids.iter().filter(|id| **id == ENGLISH_UNKNOWN).count();
                 Ok(encoder::Tokens {
-                    unknown: ids.iter().filter(|id| **id == ENGLISH_UNKNOWN).count(),
+                    unknown,
+                    known: ids.len().saturating_sub(2 + unknown),
                     ids: ids.to_vec(),
                     is_truncated: !encoding.get_overflowing().is_empty(),
                 })
@@ -243,8 +247,7 @@ impl Loaded {
         let width = self.model.width();
         for (at, tokens) in members.into_iter().zip(pass.texts(width)) {
             let text = &work.texts[at];
-            let known = text.ids.len().saturating_sub(2) as f64;
-            if text.unknown as f64 > known * UNKNOWN_SHARE_MAX {
+            if text.unknown > text.known.saturating_sub(self.prefix_tokens) {
                 work.done.vectors[at] = vec![0.0; width];
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keepsake::providers::builtin::{self, BuiltinModel, BuiltinModels};
+use keepsake::providers::builtin::{BuiltinModel, BuiltinModels};
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser, Wish};
@@ -26,7 +26,7 @@ async fn the_english_models_vectors_serve_until_the_multilingual_ones_are_made_a
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
     app.embeddings.set_builtin_model(BuiltinModel::English).await.unwrap();
-    anna.add("The user drinks green tea in the morning.").await;
+    let tea = anna.add("The user drinks green tea in the morning.").await;
     anna.add("The garage roof is leaking.").await;
     app.drain(&anna).await;
     assert_eq!(spaces(&app, &anna).await, ["all-MiniLM-L6-v2 active"]);
@@ -47,7 +47,7 @@ async fn the_english_models_vectors_serve_until_the_multilingual_ones_are_made_a
     assert_eq!(spaces(&app, &anna).await, ["multilingual-e5-small active"]);
     assert!(app.embeddings.users_with_work().await.unwrap().is_empty());
     let found = ask(&anna, "Was trinkt sie am Morgen?").await;
-    assert_eq!(found["results"][0]["content"], "The user drinks green tea in the morning.");
+    assert_eq!(found["results"][0]["id"], json!(tea));
 }
 
 #[tokio::test]
@@ -61,10 +61,10 @@ async fn without_the_english_models_files_words_serve_until_the_multilingual_vec
     let english = "UPDATE embedding_spaces SET model = 'all-MiniLM-L6-v2', document_prefix = ''";
     app.sql(english).run().await;
     let found = ask(&anna, "bees").await;
-    assert_eq!(found["mode"], "keyword");
+    assert_eq!(found["mode"], "fts");
     let why = found["degraded"].as_str().unwrap();
     assert!(why.contains("its files are not in the data folder"), "{why}");
-    assert_eq!(found["results"][0]["content"], "Anna keeps bees.");
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
     app.drain(&anna).await;
     assert_eq!(spaces(&app, &anna).await, ["multilingual-e5-small active"]);
     assert_eq!(ask(&anna, "bees").await["mode"], "hybrid");
@@ -74,7 +74,6 @@ async fn without_the_english_models_files_words_serve_until_the_multilingual_vec
 async fn a_text_of_which_the_model_knows_nothing_has_no_vector_and_is_found_by_its_words() {
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
-    assert_eq!(builtin::MODEL_DIMENSIONS, 384);
     anna.add("Anna keeps bees.").await;
     // Phoenician, which no model of ours has seen.
     let unknown = anna.add("𐤀𐤍𐤊 𐤌𐤔𐤏 𐤁𐤍 𐤊𐤌𐤔").await;
