@@ -147,6 +147,7 @@ pub mod evaluation;
 pub mod export;
 pub mod input;
 pub mod jobs;
+pub mod languages;
 pub mod memories;
 pub mod metrics;
 pub mod panics;
