@@ -1,61 +1,16 @@
 //! Whether two short statements say the same, by their words alone. It lists what may differ (case,
 //! punctuation, articles), not what may not, since a value can be any word. So another town, number, negation
-//! or antonym makes another statement, in every language. It must never depend on a model.
-
-use std::collections::HashSet;
-use std::sync::LazyLock;
+//! or antonym makes another statement, in every language. In a language without lists, and where the language is not
+//! known, nothing may be left out. It must never depend on a model.
 
 use super::likeness::is_unparted;
+use crate::languages::characters::is_unspaced;
+use crate::languages::{self, Language, Languages};
 
 /// Values of up to this many words mean nothing without their key: `name: Anna`.
 const BARE_WORDS_MAX: usize = 3;
 /// A newer statement that says less has at least this share of the older one's words.
 const SHARE_MIN: f64 = 0.75;
-
-/// Articles are ignored unless they are the last word.
-const ARTICLES: [&str; 27] = [
-    "a", "an", "the", // English
-    "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer",
-    "eines", // German
-    "le", "la", "les", "un", "une", // French
-    "el", "los", "las", "una", // Spanish
-    "il", "lo", "gli", // Italian
-];
-
-/// Words that change a statement when they are left out: negations, antonyms, frequency, quantity, duration
-/// and whether it still holds. English, German, French, Spanish, Italian.
-const TURNING_OF_LANGUAGES: [&str; 5] = [
-    "not no never none nothing nobody neither nor without cannot don't doesn't didn't isn't \
-     aren't wasn't weren't can't won't shouldn't hasn't haven't hadn't barely hardly rarely \
-     seldom sometimes occasionally often usually always only except but unless instead before \
-     after until since on off with from to in out over under than formerly former previously once \
-     used ex was were had love loves like likes hate hates dislike dislikes avoid avoids refuse \
-     refuses stop stops stopped quit quits want wants wish wishes plan plans planned hope hopes \
-     try tries might may maybe perhaps almost nearly longer anymore yet still more less most \
-     least too if when false unable allergic one two three four five six seven eight nine ten \
-     half both",
-    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder noch ohne kaum \
-     selten manchmal oft meistens immer nur außer aber sondern statt vor nach bis seit an aus mit \
-     von zu über unter als früher ehemals einst war waren hatte liebt mag hasst meidet will \
-     möchte plant hofft versucht vielleicht fast mehr weniger wenn falls ungern gern gerne zwei \
-     drei vier fünf sechs sieben acht neun zehn halb beide",
-    "ne n'est n'a n'aime pas plus jamais rien personne aucun aucune ni sans rarement parfois \
-     souvent toujours seulement sauf mais avant après depuis jusqu'à avec de à autrefois était \
-     avait aime adore déteste évite veut presque peut-être moins si deux trois quatre cinq six \
-     sept huit neuf dix demi",
-    "no nunca jamás nada nadie ningún ninguna ninguno ni sin apenas raramente rara veces siempre \
-     solo sólo salvo excepto pero antes después desde hasta con de a era tenía ama gusta odia \
-     evita quiere casi quizás más menos si ya dos tres cuatro cinco seis siete ocho nueve diez \
-     medio ambos",
-    "non mai niente nessuno nessuna né senza raramente spesso sempre solo tranne ma prima dopo da \
-     fino con di era aveva ama odia evita vuole quasi forse più meno se due tre quattro cinque \
-     sei sette otto nove dieci mezzo entrambi",
-];
-
-static TURNING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let languages = TURNING_OF_LANGUAGES.iter();
-    languages.flat_map(|words| words.split(' ')).collect()
-});
 
 /// Removed around words, not inside them: `C++`, `-5` and `src/db.rs` are words.
 const PUNCTUATION: &[char] = &[
@@ -68,6 +23,7 @@ const PUNCTUATION: &[char] = &[
 pub struct StatementWords {
     telling: Vec<StatementWord>,
     is_bare: bool,
+    languages: Languages,
 }
 
 #[derive(Clone, Debug)]
@@ -85,17 +41,20 @@ impl StatementWords {
             .map(|word| word.trim_matches(PUNCTUATION))
             .filter(|word| !word.is_empty() && *word != "-")
             .collect();
+        let languages = languages::of(text);
         let telling = all.iter().enumerate().filter_map(|(at, word)| {
             let folded = word.to_lowercase().replace('’', "'");
             let is_capital = word.starts_with(char::is_uppercase) && at > 0;
             let is_last = at + 1 == all.len();
-            let is_article = ARTICLES.contains(&folded.as_str()) && !is_capital && !is_last;
+            // Ignored unless they are the last word.
+            let is_article =
+                !is_capital && !is_last && languages.iter().any(|l| l.words.articles.has(&folded));
             (!is_article).then_some(StatementWord {
                 is_value: is_capital || folded.contains(|c: char| c.is_numeric()),
                 folded,
             })
         });
-        Self { telling: telling.collect(), is_bare: length(&all) <= BARE_WORDS_MAX }
+        Self { telling: telling.collect(), is_bare: length(&all) <= BARE_WORDS_MAX, languages }
     }
 
     /// True if it means nothing without its key.
@@ -125,17 +84,32 @@ impl StatementWords {
         let Some(mut spare) = older.telling.len().checked_sub(self.telling.len()) else {
             return false;
         };
+        let languages = self.languages.or(older.languages);
+        let has_lists = |language: &Language| !language.words.turning.is_empty();
+        if spare > 0 && (languages.is_empty() || !languages.iter().all(has_lists)) {
+            return false;
+        }
         let mut wanted = self.telling.iter().peekable();
         for word in &older.telling {
             if wanted.next_if(|next| next.folded == word.folded).is_some() {
                 continue;
             }
-            if spare == 0 || word.is_value || TURNING.contains(word.folded.as_str()) {
+            if spare == 0 || word.is_value || languages.iter().any(|l| turns(l, &word.folded)) {
                 return false;
             }
             spare -= 1;
         }
         true
+    }
+}
+
+/// Whether a statement means something else without this word. Where words are not parted, any of the language's words in it
+/// counts; else the parts beside an apostrophe do too (`n'aime`).
+fn turns(language: &Language, word: &str) -> bool {
+    let turning = &language.words.turning;
+    match word.contains(is_unspaced) {
+        true => turning.folded().any(|one| word.contains(one)),
+        false => turning.has(word) || word.split('\'').any(|part| turning.has(part)),
     }
 }
 
@@ -151,6 +125,7 @@ fn length(words: &[&str]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::Examples;
 
     /// Pairs of a newer statement and an older one that says the same or more.
     #[rustfmt::skip]
@@ -280,6 +255,26 @@ mod tests {
         ("东京", "东京"),
         ("", ""),
     ];
+
+    #[test]
+    fn examples_of_each_language_say_the_same_or_not() {
+        let say_no_more = |(newer, older): (&str, &str)| {
+            StatementWords::of(newer).say_no_more_than(&StatementWords::of(older))
+        };
+        for (code, language) in languages::all() {
+            for pair in Examples::pairs(&language.examples.same) {
+                assert!(say_no_more(pair), "{code}: {pair:?}");
+            }
+            assert!(Examples::pairs(&language.examples.other).count() >= 2, "{code}");
+            for pair in Examples::pairs(&language.examples.other) {
+                assert!(!say_no_more(pair), "{code}: {pair:?}");
+            }
+        }
+        assert!(
+            !say_no_more(("Anakunywa chai asubuhi mapema", "Anakunywa chai moto asubuhi mapema")),
+            "not known"
+        );
+    }
 
     #[test]
     fn a_statement_merges_into_one_that_says_the_same() {

@@ -262,7 +262,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 23] = [
+const HOUSE: [&[&str]; 24] = [
     &[
         "main",
         "background",
@@ -290,6 +290,7 @@ const HOUSE: [&[&str]; 23] = [
     &["search"],
     &["webhooks"],
     &["memories"],
+    &["languages"],
     &["activity"],
     &["embedding"],
     &["providers"],

@@ -11,7 +11,7 @@ use super::EntityError;
 use super::decide::merge_in;
 use super::model::EntityId;
 use crate::db::{Db, UserId};
-use crate::memories::is_stop_word;
+use crate::languages::Languages;
 use crate::memories::mentions::normal::{NameLikeness, likeness, words};
 use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
 use crate::search::Search;
@@ -104,6 +104,8 @@ async fn fill(
 /// Whether a name is distinctive enough to be found without capitals.
 fn is_telling(name: &str) -> bool {
     let words = words(name);
+    // Of any language: the texts are in any.
+    let is_stop_word = |word: &str| Languages::any().is_stop_lexeme(word);
     match words.as_slice() {
         [] => false,
         [one] => {
