@@ -169,7 +169,7 @@ pub fn evidence(
 impl SourceSearch<'_> {
     /// Words of the value, without stop words.
     fn telling(&self) -> impl Iterator<Item = &String> {
-        self.value.iter().filter(|word| !self.languages.is_stop_word(word))
+        self.value.iter().filter(|word| !self.languages.is_common_word(word))
     }
 
     fn see(&mut self, place: &PreparedMessage<'_>) {

@@ -21,7 +21,7 @@ const PUNCTUATION: &[char] = &[
 /// A statement, split into words once for many comparisons.
 #[derive(Clone, Debug)]
 pub struct StatementWords {
-    telling: Vec<StatementWord>,
+    words: Vec<StatementWord>,
     is_bare: bool,
     languages: Languages,
 }
@@ -32,6 +32,8 @@ struct StatementWord {
     folded: String,
     /// Looks like a name or a number, so it is the value.
     is_value: bool,
+    /// No name and not the last word.
+    may_be_article: bool,
 }
 
 impl StatementWords {
@@ -41,20 +43,28 @@ impl StatementWords {
             .map(|word| word.trim_matches(PUNCTUATION))
             .filter(|word| !word.is_empty() && *word != "-")
             .collect();
-        let languages = languages::of(text);
-        let telling = all.iter().enumerate().filter_map(|(at, word)| {
+        let words = all.iter().enumerate().map(|(at, word)| {
             let folded = word.to_lowercase().replace('’', "'");
             let is_capital = word.starts_with(char::is_uppercase) && at > 0;
-            let is_last = at + 1 == all.len();
-            // Ignored unless they are the last word.
-            let is_article =
-                !is_capital && !is_last && languages.iter().any(|l| l.words.articles.has(&folded));
-            (!is_article).then_some(StatementWord {
+            StatementWord {
                 is_value: is_capital || folded.contains(|c: char| c.is_numeric()),
+                may_be_article: !is_capital && at + 1 < all.len(),
                 folded,
-            })
+            }
         });
-        Self { telling: telling.collect(), is_bare: length(&all) <= BARE_WORDS_MAX, languages }
+        Self {
+            words: words.collect(),
+            is_bare: length(&all) <= BARE_WORDS_MAX,
+            languages: languages::of(text),
+        }
+    }
+
+    /// Without the articles of these languages.
+    fn telling(&self, languages: Languages) -> Vec<&StatementWord> {
+        let is_article = |word: &StatementWord| {
+            word.may_be_article && languages.iter().any(|l| l.words.articles.has(&word.folded))
+        };
+        self.words.iter().filter(|word| !is_article(word)).collect()
     }
 
     /// True if it means nothing without its key.
@@ -64,10 +74,9 @@ impl StatementWords {
 
     /// The same words in the same order: for one key, the same value.
     pub fn are_those_of(&self, other: &Self) -> bool {
-        let folded = |words: &Self| -> Vec<String> {
-            words.telling.iter().map(|w| w.folded.clone()).collect()
-        };
-        self.telling.len() == other.telling.len() && folded(self) == folded(other)
+        let shared = self.languages.shared(other.languages);
+        let (own, others) = (self.telling(shared), other.telling(shared));
+        own.iter().map(|word| &word.folded).eq(others.iter().map(|word| &word.folded))
     }
 
     /// Whether this statement adds nothing to an `older` one with any key: it has the same words, or leaves
@@ -76,21 +85,23 @@ impl StatementWords {
         if self.is_bare || older.is_bare {
             return false;
         }
-        if (self.telling.len() as f64) < older.telling.len() as f64 * SHARE_MIN {
+        let shared = self.languages.shared(older.languages);
+        let (own, others) = (self.telling(shared), older.telling(shared));
+        if (own.len() as f64) < others.len() as f64 * SHARE_MIN {
             return false;
         }
         // Every word of this one must be in the older one, so no more than these may be left out. Two
         // statements of other words are told apart by their first few.
-        let Some(mut spare) = older.telling.len().checked_sub(self.telling.len()) else {
+        let Some(mut spare) = others.len().checked_sub(own.len()) else {
             return false;
         };
-        let languages = self.languages.or(older.languages);
         let has_lists = |language: &Language| !language.words.turning.is_empty();
-        if spare > 0 && (languages.is_empty() || !languages.iter().all(has_lists)) {
+        if spare > 0 && (shared.is_empty() || !shared.iter().all(has_lists)) {
             return false;
         }
-        let mut wanted = self.telling.iter().peekable();
-        for word in &older.telling {
+        let languages = self.languages.or(older.languages);
+        let mut wanted = own.iter().peekable();
+        for word in others {
             if wanted.next_if(|next| next.folded == word.folded).is_some() {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use unicode_normalization::char::is_combining_mark;
 
 use super::characters::fold;
-use super::{ALL, Language, Script};
+use super::{ALL, Language, Script, WordList};
 
 /// So much of a text is looked at.
 const CHARS_MAX: usize = 1_000;
@@ -43,8 +43,8 @@ static COMMON: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
     let mut common: HashMap<String, u32> = HashMap::new();
     for (n, language) in ALL.values().enumerate() {
         let (words, chatter) = (&language.words, &language.chatter);
-        let words =
-            words.stop.folded().chain(words.articles.folded()).chain(words.turning.folded());
+        let lists = [&words.stop, &words.weak, &words.articles, &words.turning];
+        let words = lists.into_iter().flat_map(WordList::folded);
         let phrases = chatter.you.iter().chain(chatter.asks.iter()).chain(chatter.tells.iter());
         for word in words.chain(phrases).filter(|word| word.len() > 1) {
             *common.entry(word.to_owned()).or_default() |= 1 << n;
@@ -143,6 +143,15 @@ impl Languages {
         Self { known: self.known | other.known, is_of_others }
     }
 
+    /// Of two texts in one language: those that both may be in or, if one is not known, the other's.
+    pub fn shared(self, other: Self) -> Self {
+        let known = match (self.known, other.known) {
+            (0, known) | (known, 0) => known,
+            (one, another) => one & another,
+        };
+        Self { known, ..self.or(other) }
+    }
+
     pub fn is_empty(self) -> bool {
         self.known == 0
     }
@@ -172,8 +181,19 @@ impl Languages {
         self.iter().any(|language| language.words.stop.has(word))
     }
 
-    /// [`Self::is_stop_word`] of a folded word.
-    pub fn is_stop_lexeme(self, lexeme: &str) -> bool {
-        self.iter().any(|language| language.words.stop.has_folded(lexeme))
+    /// Whether it counts little, as it is written.
+    pub fn is_weak_word(self, word: &str) -> bool {
+        self.iter().any(|language| language.words.weak.has(word))
+    }
+
+    /// Whether it is a stop word or a weak one.
+    pub fn is_common_word(self, word: &str) -> bool {
+        self.is_stop_word(word) || self.is_weak_word(word)
+    }
+
+    /// [`Self::is_common_word`] of a folded word.
+    pub fn is_common_lexeme(self, lexeme: &str) -> bool {
+        let lists = |language: &'static Language| [&language.words.stop, &language.words.weak];
+        self.iter().flat_map(lists).any(|list| list.has_folded(lexeme))
     }
 }

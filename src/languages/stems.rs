@@ -9,8 +9,8 @@ use super::{ALL, Language, Languages, Script};
 
 /// A longer word has no stem.
 const CHARS_MAX: usize = 40;
-/// So much of a word remains without its ending; in scripts whose letters are syllables, one less.
-const STEM_CHARS_MIN: usize = 3;
+/// So much of a word remains without its ending; of one letter, one less, and two less in scripts whose letters are syllables.
+const STEM_CHARS_MIN: usize = 4;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
@@ -53,9 +53,12 @@ impl Language {
     /// Without the longest of its endings.
     fn without_ending<'w>(&self, word: &'w str) -> Option<&'w str> {
         let is_syllabic = matches!(self.script, Script::Devanagari | Script::Hangul);
-        let least = STEM_CHARS_MIN - usize::from(is_syllabic);
-        let stems = self.endings.folded().filter_map(|ending| word.strip_suffix(ending));
-        stems.filter(|stem| stem.chars().count() >= least).min_by_key(|stem| stem.len())
+        let stems = self.endings.folded().filter_map(|ending| {
+            let less = if is_syllabic { 2 } else { usize::from(ending.chars().count() == 1) };
+            let stem = word.strip_suffix(ending)?;
+            (stem.chars().count() >= STEM_CHARS_MIN - less).then_some(stem)
+        });
+        stems.min_by_key(|stem| stem.len())
     }
 }
 

@@ -13,6 +13,9 @@ pub struct CommonWords {
     /// of a script without spaces, single characters and pairs.
     #[serde(default)]
     pub stop: WordList,
+    /// Say something beside other words only, as "before" and "out" do, so that they count little in a question.
+    #[serde(default)]
+    pub weak: WordList,
     /// Say nothing in a short message.
     #[serde(default)]
     pub small_talk: WordList,
@@ -121,14 +124,16 @@ impl WordList {
     }
 }
 
-/// Phrases, separated by `|`; folded, with plain apostrophes.
+/// Phrases, separated by `|`; folded, with plain apostrophes and without hyphens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "String")]
 pub struct PhraseList(Vec<String>);
 
 impl From<String> for PhraseList {
     fn from(phrases: String) -> Self {
-        let phrases = phrases.split('|').map(|phrase| fold(phrase.trim()).replace('’', "'"));
+        let phrases = phrases
+            .split('|')
+            .map(|phrase| fold(phrase.trim()).replace('’', "'").replace('-', " "));
         Self(phrases.filter(|phrase| !phrase.is_empty()).collect())
     }
 }

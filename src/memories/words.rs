@@ -69,6 +69,8 @@ pub struct Term {
     /// separators. Of a number or code, last, what only a text has where it is no part of a longer one
     /// ([`WHOLE`]).
     pub alternatives: Vec<String>,
+    /// Counts little: "before", "out".
+    pub is_weak: bool,
 }
 
 impl TextLexeme {
@@ -82,8 +84,22 @@ impl TextLexeme {
         }
     }
 
+    /// So is a single letter beside an apostrophe, in any language: `Brandt's`, `l'école`.
     fn is_stop_word(&self, text: &str, languages: Languages) -> bool {
-        languages.is_stop_word(&text[self.range.clone()])
+        let is_clitic = || {
+            let (before, after) = (&text[..self.range.start], &text[self.range.end..]);
+            self.lexeme.chars().nth(1).is_none()
+                && (before.ends_with(is_apostrophe) || after.starts_with(is_apostrophe))
+        };
+        languages.is_stop_word(&text[self.range.clone()]) || is_clitic()
+    }
+
+    fn is_common(&self, text: &str, languages: Languages) -> bool {
+        self.is_stop_word(text, languages) || self.is_weak(text, languages)
+    }
+
+    fn is_weak(&self, text: &str, languages: Languages) -> bool {
+        languages.is_weak_word(&text[self.range.clone()])
     }
 
     /// See [`WHOLE`].
@@ -136,7 +152,7 @@ pub fn query_terms(query: &str) -> Vec<Term> {
         alternatives.extend(word.stems(query, languages));
         alternatives.extend(word.joined.clone());
         alternatives.extend(word.whole());
-        let term = Term { alternatives };
+        let term = Term { alternatives, is_weak: word.is_weak(query, languages) };
         let list = if word.is_stop_word(query, languages) { &mut stop } else { &mut telling };
         if list.len() < QUERY_TERMS_MAX && !list.contains(&term) {
             list.push(term);
@@ -148,7 +164,7 @@ pub fn query_terms(query: &str) -> Vec<Term> {
 /// Whether the query is words alone, without stop words as in a sentence.
 pub fn is_bare(query: &str) -> bool {
     let languages = languages::of(query);
-    !words(query).iter().any(|word| word.is_stop_word(query, languages))
+    !words(query).iter().any(|word| word.is_common(query, languages))
 }
 
 /// Substrings to search for if no word matches: the query split at blanks, without surrounding punctuation and short
@@ -160,7 +176,7 @@ pub fn query_fragments(query: &str) -> Vec<String> {
     for run in query.split_whitespace() {
         let inner = run.trim_matches(PUNCTUATION);
         let fragment = if inner.is_empty() { run } else { inner };
-        let list = match words(fragment).iter().all(|w| w.is_stop_word(fragment, languages)) {
+        let list = match words(fragment).iter().all(|w| w.is_common(fragment, languages)) {
             true => &mut stop,
             false => &mut telling,
         };
@@ -222,7 +238,7 @@ pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<us
     let languages = languages::of(query);
     words(query)
         .into_iter()
-        .filter(move |w| w.kind == WordKind::Plain && !w.is_stop_word(query, languages))
+        .filter(move |w| w.kind == WordKind::Plain && !w.is_common(query, languages))
         .map(|w| (w.lexeme, w.range))
 }
 
@@ -235,7 +251,7 @@ pub fn telling_words(text: &str, most: usize) -> Vec<String> {
             word.kind,
             WordKind::Plain | WordKind::Compound | WordKind::Single | WordKind::Pair
         );
-        if shown && !word.is_stop_word(text, languages) && !found.contains(&word.lexeme) {
+        if shown && !word.is_common(text, languages) && !found.contains(&word.lexeme) {
             found.push(word.lexeme);
         }
     }

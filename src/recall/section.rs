@@ -37,7 +37,7 @@ impl Section {
     pub fn add(&mut self, source: &RecallSource, shown: &str) -> bool {
         let told = with_key(source.key.as_deref(), &source.text);
         let languages = languages::of(&told);
-        let telling = words::lexemes(&told).filter(|word| !languages.is_stop_lexeme(word));
+        let telling = words::lexemes(&told).filter(|word| !languages.is_common_lexeme(word));
         let mut own: Vec<String> = telling.collect();
         own.sort_unstable();
         own.dedup();

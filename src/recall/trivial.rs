@@ -20,9 +20,9 @@ pub fn is_trivial(message: &str) -> bool {
         let words = terms.iter().filter_map(|term| term.alternatives.first());
         words.filter(|word| !says_nothing(word)).take(least).count() < least
     };
-    let is_little =
-        is_small_talk(message) || languages::all().any(|(_, language)| says_little(language));
-    is_little && !mentions::find(message).iter().any(|named| named.is_sure)
+    let is_little = languages::all().any(|(_, language)| says_little(language));
+    let names_any = || mentions::find(message).iter().any(|named| named.is_sure);
+    is_small_talk(message) || is_little && !names_any()
 }
 
 #[cfg(test)]
@@ -34,12 +34,10 @@ mod tests {
         for (code, language) in languages::all() {
             let examples = &language.examples;
             assert!(examples.trivial.lines().count() >= 4 && examples.telling.lines().count() >= 3);
-            for message in examples.trivial.lines() {
-                assert!(is_trivial(message), "{code}: {message}");
-            }
-            for message in examples.telling.lines() {
-                assert!(!is_trivial(message), "{code}: {message}");
-            }
+            let wrong = |m: &&str| is_trivial(m) != examples.trivial.lines().any(|one| one == *m);
+            let all = examples.trivial.lines().chain(examples.telling.lines());
+            let wrong: Vec<&str> = all.filter(wrong).collect();
+            assert!(wrong.is_empty(), "{code}: {wrong:?}");
         }
     }
 

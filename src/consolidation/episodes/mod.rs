@@ -182,7 +182,7 @@ fn is_telling(sentence: &&str) -> bool {
 fn telling(text: &str) -> impl Iterator<Item = String> {
     let languages = languages::of(text);
     let is_telling =
-        move |word: &String| word.chars().count() > 2 && !languages.is_stop_lexeme(word);
+        move |word: &String| word.chars().count() > 2 && !languages.is_common_lexeme(word);
     words::lexemes(text).filter(is_telling)
 }
 

@@ -68,7 +68,7 @@ impl FactNames {
     /// In other scripts, a word may have one or two characters.
     fn is_telling(&self, word: &str) -> bool {
         let is_long = word.chars().count() >= TELLING_CHARS_MIN || !word.is_ascii();
-        is_long && !self.languages.is_stop_word(word)
+        is_long && !self.languages.is_common_word(word)
     }
 
     fn names(&self, token: &str) -> bool {

@@ -105,15 +105,15 @@ async fn fill(
 fn is_telling(name: &str) -> bool {
     let words = words(name);
     // Of any language: the texts are in any.
-    let is_stop_word = |word: &str| Languages::any().is_stop_lexeme(word);
+    let is_common = |word: &str| Languages::any().is_common_lexeme(word);
     match words.as_slice() {
         [] => false,
         [one] => {
             one.chars().count() >= LETTERS_MIN
-                && !is_stop_word(one)
+                && !is_common(one)
                 && WORDS_TOO.binary_search(&one.as_str()).is_err()
         }
-        many => !many.iter().all(|word| is_stop_word(word)),
+        many => !many.iter().all(|word| is_common(word)),
     }
 }
 

@@ -65,7 +65,7 @@ pub fn runs(text: &str) -> Vec<String> {
     let mut runs: Vec<String> = Vec::new();
     for length in (1..=3).rev() {
         for run in words.windows(length) {
-            if run.iter().all(|word| languages.is_stop_lexeme(word)) {
+            if run.iter().all(|word| languages.is_common_lexeme(word)) {
                 continue;
             }
             let joined = run.concat();
