@@ -24,6 +24,7 @@
 //! | [`search`] | THE search: `query.rs` parses, `restrict.rs` reads what the filters need; `reader/` holds each user's index in memory, up to date with the rows and within a memory limit; `arms/` are pure functions over an index (words, meaning, date, neighbours, speakers); `closer.rs` compares the candidates token by token (late interaction), `fuse.rs` fuses the signals, `lent.rs` adds what other users share, `rank.rs` reads the hits, with `store.rs`, `snippet.rs` cuts them; `related.rs`: the memories most like one |
 //! | [`webhooks`] | addresses that a person wants told what happens: `message.rs` is the message, `signature.rs` signs it, `delivery.rs` sends it, in the order of the stream (docs/webhooks.md) |
 //! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: duplicates and conflicts of a new item, and many adds in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, expire), `settle.rs` (one item supersedes another, and undo), `manage/`: a person's changes in the browser, and their undo; `learned/`: what nobody has reviewed yet, and what is not worth keeping; `fading/`: an item's strength, and archiving of unused items; `feed/`: what happened, in one stream, for programs that poll and for webhooks; `provenance.rs`; `trust.rs`: the source of an item, and which of two prevails; `period.rs`: when it is valid; `history.rs`; `day/`: what was known, and true, on any day (docs/time.md); `themes/`; `timeline/`: what happened, by day, and the difference of two days; `quota.rs`: how much a user may store; `words.rs` splits text into search terms; `chatter.rs`: which texts state nothing; `mentions/`: the entities that a text names, by rules |
+//! | [`languages`] | what is known of each language, one file each (`en.toml`): its script and stemmer, stop words, small talk, phrases that state nothing, words that turn a statement, words that say when, and examples that tests check; which languages a text may be in, stems, folding |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches, and counts uses |
 //! | [`embedding`] | THE embedding lifecycle: spaces follow the settings (`spaces.rs`), `reseal/` re-encrypts the provider keys, pending → ready or error (`drain/`, which also ends a rebuild), a query's vector (`query.rs`) |
 //! | [`providers`] | embedding providers and chat models: `settings/` of the endpoints of both, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/encoder`; `chat/`: chat models, and their daily limits |
@@ -147,6 +148,7 @@ pub mod evaluation;
 pub mod export;
 pub mod input;
 pub mod jobs;
+pub mod languages;
 pub mod memories;
 pub mod metrics;
 pub mod panics;

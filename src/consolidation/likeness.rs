@@ -7,7 +7,8 @@ use super::facts::ExtractedFact;
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
-use crate::memories::{ItemSource, Trust, is_stop_word};
+use crate::languages::{self, Languages};
+use crate::memories::{ItemSource, Trust};
 use crate::sessions::{MessageRole, StoredMessage};
 
 /// A message that contains less of a statement's words is not its source.
@@ -61,6 +62,8 @@ struct SourceSearch<'f> {
     fact: &'f ExtractedFact,
     repeated: String,
     value: HashSet<String>,
+    /// Of the value.
+    languages: Languages,
     /// Words of the value that the user wrote.
     own: HashSet<String>,
     /// Words of the value from tool results or pasted text, with their trust.
@@ -141,6 +144,7 @@ pub fn evidence(
             fact,
             repeated: flat(&fact.context),
             value: words(&fact.value),
+            languages: languages::of(&fact.value),
             own: HashSet::new(),
             foreign: HashMap::new(),
             best: None,
@@ -163,6 +167,11 @@ pub fn evidence(
 }
 
 impl SourceSearch<'_> {
+    /// Words of the value, without stop words.
+    fn telling(&self) -> impl Iterator<Item = &String> {
+        self.value.iter().filter(|word| !self.languages.is_common_word(word))
+    }
+
     fn see(&mut self, place: &PreparedMessage<'_>) {
         let said = &place.words;
         if place.message.role == MessageRole::User {
@@ -178,7 +187,7 @@ impl SourceSearch<'_> {
         let is_repeated = self.repeated.chars().count() >= REPEATED_CHARS_MIN
             && place.flat.contains(&self.repeated);
         let rank = MatchRank {
-            is_literal: is_repeated && telling(&self.value).any(|word| said.contains(word)),
+            is_literal: is_repeated && self.telling().any(|word| said.contains(word)),
             share: cover(&self.value, said),
         };
         // A quote of something else is better than nothing.
@@ -206,7 +215,8 @@ impl SourceSearch<'_> {
 
     /// `least`: the lowest trust in the conversation.
     fn found(self, least: Trust) -> FactSource {
-        let foreign = telling(&self.value)
+        let foreign = self
+            .telling()
             .filter(|word| !self.own.contains(*word))
             .filter_map(|word| self.foreign.get(word).copied());
         let of_words = foreign.min().unwrap_or(Trust::User);
@@ -224,10 +234,6 @@ impl SourceSearch<'_> {
             trust: best.trust.min(of_words),
         }
     }
-}
-
-fn telling(words: &HashSet<String>) -> impl Iterator<Item = &String> {
-    words.iter().filter(|word| !is_stop_word(word))
 }
 
 /// The fact's source and trust, given where it was found. It does not count as the user's own word if it

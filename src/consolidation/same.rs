@@ -1,61 +1,16 @@
 //! Whether two short statements say the same, by their words alone. It lists what may differ (case,
 //! punctuation, articles), not what may not, since a value can be any word. So another town, number, negation
-//! or antonym makes another statement, in every language. It must never depend on a model.
-
-use std::collections::HashSet;
-use std::sync::LazyLock;
+//! or antonym makes another statement, in every language. In a language without lists, and where the language is not
+//! known, nothing may be left out. It must never depend on a model.
 
 use super::likeness::is_unparted;
+use crate::languages::characters::is_unspaced;
+use crate::languages::{self, Language, Languages};
 
 /// Values of up to this many words mean nothing without their key: `name: Anna`.
 const BARE_WORDS_MAX: usize = 3;
 /// A newer statement that says less has at least this share of the older one's words.
 const SHARE_MIN: f64 = 0.75;
-
-/// Articles are ignored unless they are the last word.
-const ARTICLES: [&str; 27] = [
-    "a", "an", "the", // English
-    "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer",
-    "eines", // German
-    "le", "la", "les", "un", "une", // French
-    "el", "los", "las", "una", // Spanish
-    "il", "lo", "gli", // Italian
-];
-
-/// Words that change a statement when they are left out: negations, antonyms, frequency, quantity, duration
-/// and whether it still holds. English, German, French, Spanish, Italian.
-const TURNING_OF_LANGUAGES: [&str; 5] = [
-    "not no never none nothing nobody neither nor without cannot don't doesn't didn't isn't \
-     aren't wasn't weren't can't won't shouldn't hasn't haven't hadn't barely hardly rarely \
-     seldom sometimes occasionally often usually always only except but unless instead before \
-     after until since on off with from to in out over under than formerly former previously once \
-     used ex was were had love loves like likes hate hates dislike dislikes avoid avoids refuse \
-     refuses stop stops stopped quit quits want wants wish wishes plan plans planned hope hopes \
-     try tries might may maybe perhaps almost nearly longer anymore yet still more less most \
-     least too if when false unable allergic one two three four five six seven eight nine ten \
-     half both",
-    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder noch ohne kaum \
-     selten manchmal oft meistens immer nur außer aber sondern statt vor nach bis seit an aus mit \
-     von zu über unter als früher ehemals einst war waren hatte liebt mag hasst meidet will \
-     möchte plant hofft versucht vielleicht fast mehr weniger wenn falls ungern gern gerne zwei \
-     drei vier fünf sechs sieben acht neun zehn halb beide",
-    "ne n'est n'a n'aime pas plus jamais rien personne aucun aucune ni sans rarement parfois \
-     souvent toujours seulement sauf mais avant après depuis jusqu'à avec de à autrefois était \
-     avait aime adore déteste évite veut presque peut-être moins si deux trois quatre cinq six \
-     sept huit neuf dix demi",
-    "no nunca jamás nada nadie ningún ninguna ninguno ni sin apenas raramente rara veces siempre \
-     solo sólo salvo excepto pero antes después desde hasta con de a era tenía ama gusta odia \
-     evita quiere casi quizás más menos si ya dos tres cuatro cinco seis siete ocho nueve diez \
-     medio ambos",
-    "non mai niente nessuno nessuna né senza raramente spesso sempre solo tranne ma prima dopo da \
-     fino con di era aveva ama odia evita vuole quasi forse più meno se due tre quattro cinque \
-     sei sette otto nove dieci mezzo entrambi",
-];
-
-static TURNING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let languages = TURNING_OF_LANGUAGES.iter();
-    languages.flat_map(|words| words.split(' ')).collect()
-});
 
 /// Removed around words, not inside them: `C++`, `-5` and `src/db.rs` are words.
 const PUNCTUATION: &[char] = &[
@@ -66,8 +21,9 @@ const PUNCTUATION: &[char] = &[
 /// A statement, split into words once for many comparisons.
 #[derive(Clone, Debug)]
 pub struct StatementWords {
-    telling: Vec<StatementWord>,
+    words: Vec<StatementWord>,
     is_bare: bool,
+    languages: Languages,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +32,8 @@ struct StatementWord {
     folded: String,
     /// Looks like a name or a number, so it is the value.
     is_value: bool,
+    /// No name and not the last word.
+    may_be_article: bool,
 }
 
 impl StatementWords {
@@ -85,17 +43,28 @@ impl StatementWords {
             .map(|word| word.trim_matches(PUNCTUATION))
             .filter(|word| !word.is_empty() && *word != "-")
             .collect();
-        let telling = all.iter().enumerate().filter_map(|(at, word)| {
+        let words = all.iter().enumerate().map(|(at, word)| {
             let folded = word.to_lowercase().replace('’', "'");
             let is_capital = word.starts_with(char::is_uppercase) && at > 0;
-            let is_last = at + 1 == all.len();
-            let is_article = ARTICLES.contains(&folded.as_str()) && !is_capital && !is_last;
-            (!is_article).then_some(StatementWord {
+            StatementWord {
                 is_value: is_capital || folded.contains(|c: char| c.is_numeric()),
+                may_be_article: !is_capital && at + 1 < all.len(),
                 folded,
-            })
+            }
         });
-        Self { telling: telling.collect(), is_bare: length(&all) <= BARE_WORDS_MAX }
+        Self {
+            words: words.collect(),
+            is_bare: length(&all) <= BARE_WORDS_MAX,
+            languages: languages::of(text),
+        }
+    }
+
+    /// Without the articles of these languages.
+    fn telling(&self, languages: Languages) -> Vec<&StatementWord> {
+        let is_article = |word: &StatementWord| {
+            word.may_be_article && languages.iter().any(|l| l.words.articles.has(&word.folded))
+        };
+        self.words.iter().filter(|word| !is_article(word)).collect()
     }
 
     /// True if it means nothing without its key.
@@ -105,10 +74,9 @@ impl StatementWords {
 
     /// The same words in the same order: for one key, the same value.
     pub fn are_those_of(&self, other: &Self) -> bool {
-        let folded = |words: &Self| -> Vec<String> {
-            words.telling.iter().map(|w| w.folded.clone()).collect()
-        };
-        self.telling.len() == other.telling.len() && folded(self) == folded(other)
+        let shared = self.languages.shared(other.languages);
+        let (own, others) = (self.telling(shared), other.telling(shared));
+        own.iter().map(|word| &word.folded).eq(others.iter().map(|word| &word.folded))
     }
 
     /// Whether this statement adds nothing to an `older` one with any key: it has the same words, or leaves
@@ -117,25 +85,42 @@ impl StatementWords {
         if self.is_bare || older.is_bare {
             return false;
         }
-        if (self.telling.len() as f64) < older.telling.len() as f64 * SHARE_MIN {
+        let shared = self.languages.shared(older.languages);
+        let (own, others) = (self.telling(shared), older.telling(shared));
+        if (own.len() as f64) < others.len() as f64 * SHARE_MIN {
             return false;
         }
         // Every word of this one must be in the older one, so no more than these may be left out. Two
         // statements of other words are told apart by their first few.
-        let Some(mut spare) = older.telling.len().checked_sub(self.telling.len()) else {
+        let Some(mut spare) = others.len().checked_sub(own.len()) else {
             return false;
         };
-        let mut wanted = self.telling.iter().peekable();
-        for word in &older.telling {
+        let has_lists = |language: &Language| !language.words.turning.is_empty();
+        if spare > 0 && (shared.is_empty() || !shared.iter().all(has_lists)) {
+            return false;
+        }
+        let languages = self.languages.or(older.languages);
+        let mut wanted = own.iter().peekable();
+        for word in others {
             if wanted.next_if(|next| next.folded == word.folded).is_some() {
                 continue;
             }
-            if spare == 0 || word.is_value || TURNING.contains(word.folded.as_str()) {
+            if spare == 0 || word.is_value || languages.iter().any(|l| turns(l, &word.folded)) {
                 return false;
             }
             spare -= 1;
         }
         true
+    }
+}
+
+/// Whether a statement means something else without this word. Where words are not parted, any of the language's words in it
+/// counts; else the parts beside an apostrophe do too (`n'aime`).
+fn turns(language: &Language, word: &str) -> bool {
+    let turning = &language.words.turning;
+    match word.contains(is_unspaced) {
+        true => turning.folded().any(|one| word.contains(one)),
+        false => turning.has(word) || word.split('\'').any(|part| turning.has(part)),
     }
 }
 
@@ -151,6 +136,7 @@ fn length(words: &[&str]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::Examples;
 
     /// Pairs of a newer statement and an older one that says the same or more.
     #[rustfmt::skip]
@@ -280,6 +266,26 @@ mod tests {
         ("东京", "东京"),
         ("", ""),
     ];
+
+    #[test]
+    fn examples_of_each_language_say_the_same_or_not() {
+        let say_no_more = |(newer, older): (&str, &str)| {
+            StatementWords::of(newer).say_no_more_than(&StatementWords::of(older))
+        };
+        for (code, language) in languages::all() {
+            for pair in Examples::pairs(&language.examples.same) {
+                assert!(say_no_more(pair), "{code}: {pair:?}");
+            }
+            assert!(Examples::pairs(&language.examples.other).count() >= 2, "{code}");
+            for pair in Examples::pairs(&language.examples.other) {
+                assert!(!say_no_more(pair), "{code}: {pair:?}");
+            }
+        }
+        assert!(
+            !say_no_more(("Anakunywa chai asubuhi mapema", "Anakunywa chai moto asubuhi mapema")),
+            "not known"
+        );
+    }
 
     #[test]
     fn a_statement_merges_into_one_that_says_the_same() {

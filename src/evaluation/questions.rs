@@ -265,7 +265,7 @@ mod tests {
             "Anna waters the garden on Fridays",
             "Anna restarts the server before she deploys",
         ]));
-        assert_eq!(made[0].text, "anna garden server fridays");
+        assert_eq!(made[0].text, "anna server on fridays");
         assert_eq!(made[0].item_id, 1);
     }
 

@@ -1,14 +1,12 @@
 //! Chatter: texts that state nothing. They only ask, thank, greet, acknowledge ("Noted: I keep that in mind.") or say what is
 //! not known ("I don't know your new address yet."). In doubt a text states something. Questions are known by their marks, in
-//! any language; the others by how they begin, in the languages of [`phrases`].
-
-mod phrases;
+//! any language; the others by how they begin, in the languages that have phrases.
 
 use unicode_normalization::char::is_combining_mark;
 
-use self::phrases::{BARE, ChatterPhrases, LANGUAGES};
 use super::speakers::without_speaker;
-use super::words::{fold, is_unspaced};
+use crate::languages::characters::{fold, is_unspaced};
+use crate::languages::{self, ChatterPhrases, PhraseList};
 
 /// A longer question tells something besides.
 const QUESTION_CHARS_MAX: usize = 200;
@@ -42,6 +40,15 @@ pub fn is_chatter(text: &str) -> bool {
     has_words
 }
 
+/// Whether a text only thanks, greets and the like.
+pub fn is_small_talk(text: &str) -> bool {
+    let says_nothing = |sentence: &str| {
+        let said = normal(&words_of(sentence));
+        phrases().any(|phrases| phrases.after_bare(&said).is_empty())
+    };
+    sentences(text).all(says_nothing)
+}
+
 /// Sentences, clauses before a semicolon and lines, in any script.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -71,10 +78,10 @@ fn is_bare_question(sentence: &str) -> bool {
         return true;
     };
     let said = normal(&words_of(before));
-    let tells = |language: &ChatterPhrases| {
-        after_phrase(language.tells, &said).is_some() && !has_word(language.asks, &said)
+    let tells = |phrases: &ChatterPhrases| {
+        after_phrase(&phrases.tells, &said).is_some() && !has_word(&phrases.asks, &said)
     };
-    !LANGUAGES.iter().any(tells)
+    !phrases().any(tells)
 }
 
 fn is_question(sentence: &str) -> bool {
@@ -95,18 +102,23 @@ fn is_question(sentence: &str) -> bool {
 /// Whether a sentence only thanks, greets, acknowledges, or says that something is not known.
 fn is_bare(words: &[&str]) -> bool {
     let said = normal(words);
-    let rest = after_bare(&said);
-    rest.is_empty() || LANGUAGES.iter().any(|language| language.say_nothing(words, &said, rest))
+    phrases().any(|phrases| phrases.say_nothing(words, &said))
+}
+
+/// Of each language.
+fn phrases() -> impl Iterator<Item = &'static ChatterPhrases> {
+    languages::all().map(|(_, language)| &language.chatter)
 }
 
 impl ChatterPhrases {
-    /// `rest` is what is said without the thanks before it.
-    fn say_nothing(&self, words: &[&str], said: &str, rest: &str) -> bool {
+    fn say_nothing(&self, words: &[&str], said: &str) -> bool {
+        // Without the thanks before it.
+        let rest = self.after_bare(said);
         let names_nothing =
             |about: &str| !about.contains(char::is_numeric) && !self.has_name(words, about);
         let is_kept = |about: &str| match length(about) {
             0 => true,
-            n if n <= THING_WORDS_MAX => !has_word(self.you, about) && names_nothing(about),
+            n if n <= THING_WORDS_MAX => !has_word(&self.you, about) && names_nothing(about),
             n if n <= CLAUSE_WORDS_MAX => self.asks_in(about) && names_nothing(about),
             _ => false,
         };
@@ -114,25 +126,35 @@ impl ChatterPhrases {
             0 => true,
             n if n <= CLAUSE_WORDS_MAX => {
                 // "Sorry, I don't know where the key is.", not "I don't know how to swim."
-                let is_told = has_word(self.you, said) || said != rest && self.asks_in(about);
-                is_told && !has_word(self.tells, about) && names_nothing(about)
+                let is_told = has_word(&self.you, said) || said != rest && self.asks_in(about);
+                is_told && !has_word(&self.tells, about) && names_nothing(about)
             }
             _ => false,
         };
-        after_phrase(self.keeps, rest).map(after_bare).is_some_and(is_kept)
-            || after_phrase(self.lacks, rest).map(after_bare).is_some_and(is_lacking)
+        let after = |phrases| after_phrase(phrases, rest).map(|rest| self.after_bare(rest));
+        rest.is_empty()
+            || after(&self.keeps).is_some_and(is_kept)
+            || after(&self.lacks).is_some_and(is_lacking)
+    }
+
+    fn after_bare<'t>(&self, said: &'t str) -> &'t str {
+        let mut rest = said;
+        while let Some(after) = after_phrase(&self.bare, rest) {
+            rest = after;
+        }
+        rest
     }
 
     /// Begins with a question word or, in a script without spaces, has one.
     fn asks_in(&self, about: &str) -> bool {
-        after_phrase(self.asks, about).is_some()
-            || about.contains(is_unspaced) && has_word(self.asks, about)
+        after_phrase(&self.asks, about).is_some()
+            || about.contains(is_unspaced) && has_word(&self.asks, about)
     }
 
     /// Whether `about`, the last of the words, has a capitalized name.
     fn has_name(&self, words: &[&str], about: &str) -> bool {
         let is_pronoun = |word: &str| {
-            word.split(['\'', '’']).next() == Some("I") || has_word(self.you, &normal(&[word]))
+            word.split(['\'', '’']).next() == Some("I") || has_word(&self.you, &normal(&[word]))
         };
         let is_capital = |word: &str| word.starts_with(char::is_uppercase) && !is_pronoun(word);
         let first = words.len().saturating_sub(about.split_whitespace().count());
@@ -159,17 +181,9 @@ fn normal(words: &[&str]) -> String {
     fold(&words.join(" ")).replace('’', "'")
 }
 
-fn after_bare(said: &str) -> &str {
-    let mut rest = said;
-    while let Some(after) = after_phrase(BARE, rest) {
-        rest = after;
-    }
-    rest
-}
-
 /// What follows the longest of these phrases that the text begins with.
-fn after_phrase<'t>(phrases: &str, text: &'t str) -> Option<&'t str> {
-    let after = phrases.split('|').filter_map(|phrase| {
+fn after_phrase<'t>(phrases: &PhraseList, text: &'t str) -> Option<&'t str> {
+    let after = phrases.iter().filter_map(|phrase| {
         let after = text.strip_prefix(phrase)?;
         let is_whole = after.is_empty() || after.starts_with(' ') || phrase.ends_with(is_unspaced);
         is_whole.then_some(after.trim_start())
@@ -177,8 +191,8 @@ fn after_phrase<'t>(phrases: &str, text: &'t str) -> Option<&'t str> {
     after.min_by_key(|after| after.len())
 }
 
-fn has_word(list: &str, text: &str) -> bool {
-    list.split('|').any(|word| match word.contains(is_unspaced) {
+fn has_word(list: &PhraseList, text: &str) -> bool {
+    list.iter().any(|word| match word.contains(is_unspaced) {
         true => text.contains(word),
         false => text.split(' ').any(|one| one == word),
     })
@@ -199,12 +213,27 @@ mod tests {
 
     #[test]
     fn phrases_are_in_normal_form() {
-        let of_language = |l: &ChatterPhrases| [l.keeps, l.lacks, l.you, l.asks, l.tells];
-        for phrases in LANGUAGES.iter().flat_map(of_language).chain([BARE]) {
-            for phrase in phrases.split('|') {
-                assert!(!phrase.is_empty());
+        for l in phrases() {
+            for phrase in [&l.bare, &l.keeps, &l.lacks, &l.you, &l.asks, &l.tells]
+                .into_iter()
+                .flat_map(PhraseList::iter)
+            {
                 assert_eq!(normal(&words_of(phrase)), phrase);
             }
+        }
+    }
+
+    #[test]
+    fn examples_of_each_language_state_something_or_nothing() {
+        for (code, language) in languages::all() {
+            let examples = &language.examples;
+            assert!(
+                examples.chatter.lines().count() >= 4 && examples.statements.lines().count() >= 2
+            );
+            let wrong = |m: &&str| is_chatter(m) != examples.chatter.lines().any(|one| one == *m);
+            let all = examples.chatter.lines().chain(examples.statements.lines());
+            let wrong: Vec<&str> = all.filter(wrong).collect();
+            assert!(wrong.is_empty(), "{code}: {wrong:?}");
         }
     }
 

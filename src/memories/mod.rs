@@ -20,7 +20,6 @@ pub mod provenance;
 pub mod quota;
 pub mod settle;
 pub mod speakers;
-mod stop_words;
 pub mod store;
 pub mod themes;
 pub mod timeline;
@@ -42,7 +41,6 @@ pub use model::{
 pub use part::{DocumentPart, EpisodeSpan, TurnPosition};
 pub use period::Period;
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
-pub use stop_words::is_stop_word;
 pub use themes::{
     changed_themes, describe_theme, find_theme, fullest_themes, list_themes, themes_on,
 };

@@ -1,8 +1,9 @@
 //! Speakers: a conversation text can begin with its speaker ("Caroline: …"). Such texts get extra lexemes that no word of a
 //! text or query produces, so that a search can tell "said by Caroline" from "mentions Caroline". Depends only on the text.
 
-use super::words::{QUERY_TERMS_MAX, fold, plain_words};
+use super::words::{QUERY_TERMS_MAX, plain_words};
 use crate::embedding::NamedWord;
+use crate::languages::characters::fold;
 
 /// Limits of the speaker's name before the colon.
 const SPEAKER_WORDS_MAX: usize = 3;

@@ -46,7 +46,9 @@ fn triples() -> Vec<Triple> {
         serde_json::from_str(include_str!("search_by_meaning.json")).unwrap();
     assert_eq!(triples.len(), 40);
     for triple in &triples {
-        let terms = words::query_terms(&triple.query);
+        let mut terms = words::query_terms(&triple.query);
+        // "in" and the like stand in many of the sentences.
+        terms.retain(|term| !term.is_weak);
         let shared = |text: &str| words::matches(text, &terms).len();
         assert_eq!(shared(&triple.paraphrase), 0, "{}", triple.paraphrase);
         assert_eq!(shared(&triple.distractor), 1, "{}", triple.distractor);

@@ -263,7 +263,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 23] = [
+const HOUSE: [&[&str]; 24] = [
     &[
         "main",
         "background",
@@ -291,6 +291,7 @@ const HOUSE: [&[&str]; 23] = [
     &["search"],
     &["webhooks"],
     &["memories"],
+    &["languages"],
     &["activity"],
     &["embedding"],
     &["providers"],
@@ -377,7 +378,7 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 const TESTS_ON_OWN_SERVERS_MAX: usize = 824;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 42_220;
+const LINES_OF_TESTS_MAX: usize = 42_900;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {

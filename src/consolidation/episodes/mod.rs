@@ -24,10 +24,11 @@ use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::languages;
 use crate::memories::chatter::is_chatter;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
-use crate::memories::{MemoryError, Trust, is_stop_word, words};
+use crate::memories::{MemoryError, Trust, words};
 use crate::sessions::model::SessionExtraction;
 use crate::sessions::{MessageRole, StoredMessage};
 
@@ -179,7 +180,10 @@ fn is_telling(sentence: &&str) -> bool {
 }
 
 fn telling(text: &str) -> impl Iterator<Item = String> {
-    words::lexemes(text).filter(|word| word.chars().count() > 2 && !is_stop_word(word))
+    let languages = languages::of(text);
+    let is_telling =
+        move |word: &String| word.chars().count() > 2 && !languages.is_common_lexeme(word);
+    words::lexemes(text).filter(is_telling)
 }
 
 /// Extracts the sentences with the most frequent words, in their order, and the best of them that stands

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::facts::PromptFact;
 use crate::consolidation::likeness;
-use crate::memories::is_stop_word;
+use crate::languages::{self, Languages};
 
 /// Capitalised words that need no fact.
 const ALWAYS_KNOWN: [&str; 6] = ["i", "user", "assistant", "ai", "mr", "ms"];
@@ -28,6 +28,7 @@ pub struct FactNames {
     topics: HashSet<String>,
     figures: HashSet<String>,
     has_capital_nouns: bool,
+    languages: Languages,
 }
 
 impl FactNames {
@@ -47,13 +48,14 @@ impl FactNames {
             figures: known,
             has_capital_nouns: GERMAN.iter().filter(|w| said.contains(**w)).count() >= GERMAN_MIN,
             text: text.to_lowercase(),
+            languages: languages::of(answer),
         }
     }
 
     /// Whether a text shares at least one informative word with the facts.
     pub fn is_about(&self, text: &str) -> bool {
         let said = likeness::words(text);
-        said.iter().any(|word| self.topics.contains(word) && is_telling(word))
+        said.iter().any(|word| self.topics.contains(word) && self.is_telling(word))
     }
 
     pub fn allows(&self, sentence: &str) -> bool {
@@ -61,6 +63,12 @@ impl FactNames {
             && tokens(sentence).all(|token| !is_link(token) || self.names(token))
             && figures(sentence).all(|figure| self.figures.contains(&figure))
             && (self.has_capital_nouns || self.knows_the_names_in(sentence))
+    }
+
+    /// In other scripts, a word may have one or two characters.
+    fn is_telling(&self, word: &str) -> bool {
+        let is_long = word.chars().count() >= TELLING_CHARS_MIN || !word.is_ascii();
+        is_long && !self.languages.is_common_word(word)
     }
 
     fn names(&self, token: &str) -> bool {
@@ -90,11 +98,6 @@ impl FactNames {
             || self.words.contains(word)
             || self.words.iter().any(is_form_of)
     }
-}
-
-/// In other scripts, a word may have one or two characters.
-fn is_telling(word: &str) -> bool {
-    (word.chars().count() >= TELLING_CHARS_MIN || !word.is_ascii()) && !is_stop_word(word)
 }
 
 /// Words without surrounding punctuation and without a possessive `'s`.

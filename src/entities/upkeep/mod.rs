@@ -11,7 +11,7 @@ use super::EntityError;
 use super::decide::merge_in;
 use super::model::EntityId;
 use crate::db::{Db, UserId};
-use crate::memories::is_stop_word;
+use crate::languages::Languages;
 use crate::memories::mentions::normal::{NameLikeness, likeness, words};
 use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
 use crate::search::Search;
@@ -104,14 +104,16 @@ async fn fill(
 /// Whether a name is distinctive enough to be found without capitals.
 fn is_telling(name: &str) -> bool {
     let words = words(name);
+    // Of any language: the texts are in any.
+    let is_common = |word: &str| Languages::any().is_common_lexeme(word);
     match words.as_slice() {
         [] => false,
         [one] => {
             one.chars().count() >= LETTERS_MIN
-                && !is_stop_word(one)
+                && !is_common(one)
                 && WORDS_TOO.binary_search(&one.as_str()).is_err()
         }
-        many => !many.iter().all(|word| is_stop_word(word)),
+        many => !many.iter().all(|word| is_common(word)),
     }
 }
 

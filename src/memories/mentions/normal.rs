@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::EntityType;
 use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
-use crate::memories::is_stop_word;
-use crate::memories::words::fold;
+use crate::languages;
+use crate::languages::characters::fold;
 
 /// Limit of a name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -61,11 +61,11 @@ fn is_mark(c: char) -> bool {
 /// Candidate names in a query: normalized runs of one to three words, except runs of stop words only.
 pub fn runs(text: &str) -> Vec<String> {
     const RUNS_MAX: usize = 96;
-    let words = words(text);
+    let (words, languages) = (words(text), languages::of(text));
     let mut runs: Vec<String> = Vec::new();
     for length in (1..=3).rev() {
         for run in words.windows(length) {
-            if run.iter().all(|word| is_stop_word(word)) {
+            if run.iter().all(|word| languages.is_common_lexeme(word)) {
                 continue;
             }
             let joined = run.concat();

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::EntityType;
 use super::lists::COMMON;
-use crate::memories::words::fold;
+use crate::languages::characters::fold;
 
 /// A byte range and its entity type; `None`: a range without names (code).
 pub struct PatternMatch {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lists::{GERMAN, TITLES};
 use super::patterns::PatternMatch;
-use crate::memories::words::fold;
+use crate::languages::characters::fold;
 
 pub struct TextWord<'t> {
     pub range: Range<usize>,

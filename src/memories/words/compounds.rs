@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::characters::{is_digit, is_spaced_word};
 use super::{COMPOUND_CHARS_MAX, TextLexeme, WordKind, push_word, run_end};
+use crate::languages::Script;
+use crate::languages::characters::{is_apostrophe, is_digit, is_spaced_word};
 
 /// The end of a run of words and connectors. A connector belongs to it if a word follows, and so does `++` or `#` after a
 /// letter (`c++`, `c#`).
 pub(super) fn compound_end(text: &str, start: usize) -> usize {
-    let mut end = run_end(text, start, is_spaced_word);
+    let mut end = word_end(text, start);
     loop {
         let rest = &text[end..];
         let after = rest.trim_start_matches(is_connector);
@@ -21,13 +22,29 @@ pub(super) fn compound_end(text: &str, start: usize) -> usize {
         // Two connectors in a row (`a -- b`, `...`) separate words, but `://` and `::` join them.
         let joins = connectors == 1 || rest.starts_with("://") || rest.starts_with("::");
         if word_follows && joins {
-            end = run_end(text, end + connectors, is_spaced_word);
+            end = word_end(text, end + connectors);
         } else if sign {
             return end + if rest.starts_with('#') { 1 } else { 2 };
         } else {
             return end;
         }
     }
+}
+
+/// The end of the word that begins at `start`. An apostrophe between Cyrillic letters belongs to it: `пам'ять`.
+fn word_end(text: &str, start: usize) -> usize {
+    let is_cyrillic = |c: Option<char>| c.and_then(Script::of) == Some(Script::Cyrillic);
+    let mut end = run_end(text, start, is_spaced_word);
+    while let Some(sign) = text[end..].chars().next().filter(|c| is_apostrophe(*c)) {
+        let after = end + sign.len_utf8();
+        let is_inside = is_cyrillic(text[start..end].chars().next_back())
+            && is_cyrillic(text[after..].chars().next());
+        if !is_inside {
+            break;
+        }
+        end = run_end(text, after, is_spaced_word);
+    }
+    end
 }
 
 /// Connectors, from the loosest to the tightest; a `.` between digits is the tightest of all.

@@ -1,7 +1,6 @@
 //! Emoji: each is one word, including its modifiers.
 
-/// Joins emoji into one (`👩‍💻`), and letters of Indic scripts.
-pub(super) const JOINER: char = '\u{200D}';
+use crate::languages::characters::{JOINER, is_skin_tone};
 
 /// Emoji with picture presentation (Unicode 15.1): listed below U+1F300, whole blocks above. Excluded are characters with
 /// text presentation: digits, `#`, `*`, `©`, `™`, `‼`, enclosed letters and CJK signs, arrows and geometric shapes.
@@ -27,10 +26,6 @@ pub(super) fn is_emoji(c: char) -> bool {
 /// Two of them form the flag of a country.
 fn is_flag_half(c: char) -> bool {
     matches!(c, '\u{1F1E6}'..='\u{1F1FF}')
-}
-
-pub(super) fn is_skin_tone(c: char) -> bool {
-    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
 }
 
 /// A variation selector, a skin tone, or a tag (`🏴󠁧󠁢󠁳󠁣󠁴󠁿`).

@@ -2,8 +2,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::characters::{digit, is_digit, is_spaced_word};
 use super::{TextLexeme, WordKind, run_end};
+use crate::languages::characters::{digit, is_digit, is_spaced_word};
 
 const BLANKS: [char; 4] = [' ', '\u{A0}', '\u{2009}', '\u{202F}'];
 /// Beside [`BLANKS`].

@@ -13,6 +13,8 @@ use crate::search::reader::seen::SeenSources;
 const TELLING_SOURCES_MIN: usize = 1_000;
 /// The share of a word that occurs in another form only, such as its stem.
 const OTHER_FORM: f64 = 0.85;
+/// What a weak word weighs, of its weight by rarity.
+const WEAK: f64 = 0.4;
 /// A text loses up to this share by its length, so that of equal ones the shorter is first …
 const LENGTH_SHARE: f64 = 0.1;
 /// … from this many terms on.
@@ -179,10 +181,10 @@ pub fn score(
             }
         }
         let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
-        let weight = weight(sources, tiers, found);
+        let weight = weight(sources, tiers, found) * if term.is_weak { WEAK } else { 1.0 };
         let is_found = found != [0; 2];
         let is_identifier = term.alternatives.first().is_some_and(|a| is_identifier(a));
-        rare |= if is_rare(sources, found) && !is_left_out { bit } else { 0 };
+        rare |= if is_rare(sources, found) && !is_left_out && !term.is_weak { bit } else { 0 };
         let digits = || term.alternatives.iter().flat_map(|a| a.chars()).filter(|c| c.is_numeric());
         let is_date = is_left_out && digits().count() >= DATE_DIGITS;
         identifiers |= if is_identifier && is_found && (!is_left_out || is_date) { bit } else { 0 };

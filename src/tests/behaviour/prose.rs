@@ -1,5 +1,6 @@
 //! Prose and facts that have no word in common with what a group is asked.
 
+use keepsake::languages;
 use keepsake::memories::passages;
 use keepsake::memories::words::{self, Term};
 
@@ -26,8 +27,18 @@ pub const WHO: [&str; 25] = [
 
 /// The telling words of all that a group is asked.
 pub fn terms(group: &Group) -> Vec<Term> {
-    let asked = group.cases.iter().flat_map(|case| words::query_terms(&case.ask));
-    asked.filter(|term| !COMMON.contains(&term.alternatives[0].as_str())).collect()
+    // In other languages, with their stop words, which may be words of the prose: single words are in no language.
+    let words = group.cases.iter().flat_map(|case| match case.language {
+        Some(_) => case.ask.split_whitespace().collect(),
+        None => vec![case.ask.as_str()],
+    });
+    let (_, english) = languages::all().find(|(code, _)| *code == "en").unwrap();
+    let is_common = |term: &Term| {
+        let word = term.alternatives[0].as_str();
+        let lists = [&english.words.stop, &english.words.weak];
+        COMMON.contains(&word) || lists.iter().any(|list| list.has_folded(word))
+    };
+    words.flat_map(words::query_terms).filter(|term| !is_common(term)).collect()
 }
 
 /// In the group's language, where there are some in it.

@@ -205,3 +205,17 @@ async fn a_key_is_embedded_and_where_it_was_not_the_builtin_model_does_and_other
     upgraded().await;
     assert_eq!(app.vectors(&anna, "active").await, [(id, "pending".to_owned())]);
 }
+
+#[tokio::test]
+async fn terms_are_made_again_and_nothing_is_embedded_again_for_them() {
+    let (app, anna, provider) = with_provider("old").await;
+    anna.add("Die Häuser gegenüber weichen einem Park.").await;
+    app.drain(&anna).await;
+    provider.forget_calls();
+    app.sql("UPDATE memory_passages SET terms = ''").run().await;
+    app.sql(include_str!("../../../migrations/20261222000100_words_of_languages.sql")).run().await;
+    app.run_job("passages").await;
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty() && are_all_ready(&app, &anna).await);
+    assert_eq!(app.count("memory_passages WHERE terms = ''").await, 0);
+}

@@ -3,11 +3,12 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::emoji::{JOINER, is_skin_tone};
+/// Joins emoji into one (`👩‍💻`), and letters of Indic scripts.
+pub const JOINER: char = '\u{200D}';
 
 /// Removes case, width, accents and skin tones, and writes digits of any script as 0 to 9. Vowel signs and voicing marks
 /// stay, because they tell words apart.
-pub(in crate::memories) fn fold(word: &str) -> String {
+pub fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
@@ -33,6 +34,15 @@ const LETTERS: [(char, &str); 10] = [
     ('ı', "i"),
 ];
 
+/// A word in lower case, as it is written otherwise; for what needs its accents.
+pub fn lower(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    // The dot of a Turkish `İ`, which has it anyway as `i`.
+    word.nfkc().collect::<String>().to_lowercase().replace('\u{307}', "")
+}
+
 /// The zeros of the scripts with digits of their own (Unicode 15.1, `Nd`, below U+10000), ascending; their 1 to 9 follow.
 #[rustfmt::skip]
 const ZEROS: [u32; 36] = [
@@ -42,7 +52,7 @@ const ZEROS: [u32; 36] = [
 ];
 
 /// The digit 0 to 9 that a character of any script means.
-pub(super) fn digit(c: char) -> Option<char> {
+pub fn digit(c: char) -> Option<char> {
     if c.is_ascii() {
         return c.is_ascii_digit().then_some(c);
     }
@@ -50,7 +60,7 @@ pub(super) fn digit(c: char) -> Option<char> {
     char::from_digit(u32::from(c) - zero, 10)
 }
 
-pub(super) fn is_digit(c: char) -> bool {
+pub fn is_digit(c: char) -> bool {
     digit(c).is_some()
 }
 
@@ -66,7 +76,7 @@ fn is_accent(c: char) -> bool {
 }
 
 /// Scripts written without spaces between words, and Hangul, whose particles are attached to the word; not their digits.
-pub(in crate::memories) fn is_unspaced(c: char) -> bool {
+pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E01..=0x0E4E | 0x0E80..=0x0ECF | 0x0EDA..=0x0EDF                     // Thai, Lao
         | 0x1000..=0x103F | 0x104A..=0x108F | 0x109A..=0x109F | 0x1780..=0x17D3 // Myanmar, Khmer
@@ -79,13 +89,22 @@ pub(in crate::memories) fn is_unspaced(c: char) -> bool {
 
 /// Whether `c` belongs to the character before it in a script without spaces: a mark (`か` and U+3099), a half-width
 /// voicing mark, or a separate Hangul vowel or final consonant.
-pub(super) fn is_attached(c: char) -> bool {
+pub fn is_attached(c: char) -> bool {
     matches!(c, '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}') || is_combining_mark(c)
 }
 
-pub(super) fn is_spaced_word(c: char) -> bool {
+pub fn is_spaced_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
-    (c.is_alphanumeric() || is_combining_mark(c) || c == JOINER) && !is_unspaced(c)
+    let is_word = c.is_alphanumeric() || is_combining_mark(c) || c == JOINER;
+    is_word && !is_unspaced(c) && !is_apostrophe(c)
+}
+
+pub fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’' | '\u{2BC}')
+}
+
+pub fn is_skin_tone(c: char) -> bool {
+    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
 }
