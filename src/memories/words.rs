@@ -22,7 +22,7 @@ use self::compounds::{compound_end, push_compound};
 use self::joined::GroupedNumber;
 use super::stop_words::is_stop_word;
 
-pub(super) use self::characters::{fold, is_unspaced};
+pub use self::characters::{fold, is_unspaced};
 
 /// Limit on the distinct words of a query (DESIGN §3).
 pub const QUERY_TERMS_MAX: usize = 32;

@@ -298,7 +298,7 @@ const HOUSE: [&[&str]; 23] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "input", "metrics", "minilm", "panics", "seal"],
+    &["clock", "input", "languages", "metrics", "minilm", "panics", "seal"],
 ];
 
 #[test]

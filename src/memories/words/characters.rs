@@ -7,7 +7,7 @@ use super::emoji::{JOINER, is_skin_tone};
 
 /// Removes case, width, accents and skin tones, and writes digits of any script as 0 to 9. Vowel signs and voicing marks
 /// stay, because they tell words apart.
-pub(in crate::memories) fn fold(word: &str) -> String {
+pub fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
@@ -66,7 +66,7 @@ fn is_accent(c: char) -> bool {
 }
 
 /// Scripts written without spaces between words, and Hangul, whose particles are attached to the word; not their digits.
-pub(in crate::memories) fn is_unspaced(c: char) -> bool {
+pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E01..=0x0E4E | 0x0E80..=0x0ECF | 0x0EDA..=0x0EDF                     // Thai, Lao
         | 0x1000..=0x103F | 0x104A..=0x108F | 0x109A..=0x109F | 0x1780..=0x17D3 // Myanmar, Khmer

@@ -170,7 +170,7 @@ impl Ui {
     /// The day in the URL, which ends at midnight in the person's time zone.
     pub(super) fn day(&self, filters: &DayFilters) -> Result<Day, PageError> {
         let now = self.state.clock.now();
-        Day::parse_in(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
+        Day::parse(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
     }
 
     /// `None` for today.
