@@ -15,7 +15,7 @@ use keepsake::wiring::{self, Database};
 
 pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    let day = Day::parse(&Zone::from_column(Zone::UTC), as_of, None, wiring::now())?;
+    let day = Day::parse(&Zone::utc(), as_of, None, wiring::now())?;
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
         let overview = Export::overview(&database.db, user).await?;

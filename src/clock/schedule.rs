@@ -26,9 +26,13 @@ impl Zone {
         TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some()).map(Self)
     }
 
+    pub fn utc() -> Self {
+        Self(TimeZone::UTC)
+    }
+
     /// From a row. An unknown name counts as UTC.
     pub fn from_column(name: &str) -> Self {
-        Self::find(name).unwrap_or(Self(TimeZone::UTC))
+        Self::find(name).unwrap_or_else(Self::utc)
     }
 
     pub fn name(&self) -> &str {

@@ -369,7 +369,7 @@ mod tests {
             let fact = format!(
                 r#"[{{"key":"k","value":"v","valid_from":"{from}","valid_until":"{until}"}}]"#
             );
-            read(&fact).expect("facts").facts.remove(0).period.told(&Zone::from_column(Zone::UTC))
+            read(&fact).expect("facts").facts.remove(0).period.told(&Zone::utc())
         };
         assert_eq!(of("2019", ""), "since 2019");
         assert_eq!(of("", "2026-06"), "until June 2026");

@@ -290,10 +290,7 @@ mod tests {
                 ("related_to", Some("met at the market"), anna),
             ]
         );
-        assert_eq!(
-            read.connections[0].period.told(&Zone::from_column(Zone::UTC)),
-            "since May 2024"
-        );
+        assert_eq!(read.connections[0].period.told(&Zone::utc()), "since May 2024");
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl DataSet {
 
 /// A moment, or the start of a day (UTC).
 fn at_of(text: Option<&str>) -> Result<Option<OffsetDateTime>, String> {
-    let period = Period::parse_as(["at", "at"], &Zone::from_column(Zone::UTC), text, None);
+    let period = Period::parse_as(["at", "at"], &Zone::utc(), text, None);
     Ok(period.map_err(|invalid| invalid.to_string())?.from)
 }
 

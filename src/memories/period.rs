@@ -46,8 +46,7 @@ impl Period {
 
     /// For a model's output, in UTC: an invalid date, or an end before the start, is ignored.
     pub fn read(from: Option<String>, until: Option<String>) -> Self {
-        let utc = Zone::from_column(Zone::UTC);
-        let of = |from, until| Self::parse(&utc, from, until).unwrap_or_default();
+        let of = |from, until| Self::parse(&Zone::utc(), from, until).unwrap_or_default();
         let (from, until) = (of(from.as_deref(), None), of(None, until.as_deref()));
         Self::new(from.from, until.until).unwrap_or_default()
     }
@@ -328,16 +327,16 @@ mod tests {
             ),
             ("", "", (None, None), ""),
         ] {
-            let read = Period::parse(&utc(), Some(from), Some(until));
+            let read = Period::parse(&Zone::utc(), Some(from), Some(until));
             if period == (None, None) && !from.is_empty() {
                 assert!(read.is_err(), "{from} {until}");
                 continue;
             }
             let read = read.expect("valid");
             assert_eq!((read.from, read.until), period, "{from} {until}");
-            assert_eq!(read.told(&utc()), told);
+            assert_eq!(read.told(&Zone::utc()), told);
         }
-        assert_eq!(Period::parse(&utc(), None, None), Ok(Period::default()));
+        assert_eq!(Period::parse(&Zone::utc(), None, None), Ok(Period::default()));
     }
 
     #[test]
@@ -371,10 +370,6 @@ mod tests {
         assert_eq!(read.told(&vienna), "since May 2019");
     }
 
-    fn utc() -> Zone {
-        Zone::from_column(Zone::UTC)
-    }
-
     #[test]
     fn what_is_no_date_is_told_by_its_field() {
         for bad in [
@@ -397,16 +392,19 @@ mod tests {
             "2019-05-17T15:04:05+99:00",
             "\u{0}",
         ] {
-            let refused = Period::parse(&utc(), Some(bad), None).expect_err(bad);
+            let refused = Period::parse(&Zone::utc(), Some(bad), None).expect_err(bad);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_from", "invalid_date"),
                 "{bad}"
             );
-            assert_eq!(Period::parse(&utc(), None, Some(bad)).expect_err(bad).field, "valid_until");
+            assert_eq!(
+                Period::parse(&Zone::utc(), None, Some(bad)).expect_err(bad).field,
+                "valid_until"
+            );
         }
         for out in ["0000", "9999-12-31"] {
-            let refused = Period::parse(&utc(), None, Some(out)).expect_err(out);
+            let refused = Period::parse(&Zone::utc(), None, Some(out)).expect_err(out);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_until", "out_of_range"),
@@ -418,7 +416,7 @@ mod tests {
             ("2019-05-17T15:04:05Z", "2019-05-17T15:04:05Z"),
             ("2019-05-17T15:04:05Z", "2019-05-17T17:04:04+02:00"),
         ] {
-            let refused = Period::parse(&utc(), Some(from), Some(until)).expect_err(until);
+            let refused = Period::parse(&Zone::utc(), Some(from), Some(until)).expect_err(until);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_until", "invalid_period"),

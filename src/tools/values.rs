@@ -294,7 +294,7 @@ pub async fn zone_of(
     let is_given = |date: &&Option<DateText>| date.is_some();
     match dates.iter().any(is_given) {
         true => time_zone(db, user).await,
-        false => Ok(Zone::from_column(Zone::UTC)),
+        false => Ok(Zone::utc()),
     }
 }
 
@@ -302,7 +302,7 @@ pub async fn zone_of(
 pub async fn time_zone(db: &Db, user: UserId) -> Result<Zone, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let zone = find_time_zone(&mut tx, user).await?;
-    Ok(zone.unwrap_or_else(|| Zone::from_column(Zone::UTC)))
+    Ok(zone.unwrap_or_else(Zone::utc))
 }
 
 /// A date as people write it; a year may be a number. Its schema is a string's, which all clients know.

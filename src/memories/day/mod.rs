@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_day_is_its_last_moment_and_today_is_now() {
-        let utc = Zone::from_column(Zone::UTC);
+        let utc = Zone::utc();
         let of = |as_of, at| Day::parse(&utc, Some(as_of), Some(at), NOW).expect("valid");
         let day = of("2026-03-03", "2020");
         assert_eq!(day.as_of, Some(datetime!(2026-03-03 23:59:59.999999 UTC)));
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_was_known_in_the_future_and_what_is_no_date_is_refused_by_its_field() {
-        let utc = Zone::from_column(Zone::UTC);
+        let utc = Zone::utc();
         for (as_of, at, field, code) in [
             ("2026-03-06", "", "as_of", "in_the_future"),
             ("2026-03-05T12:00:01Z", "", "as_of", "in_the_future"),

@@ -412,7 +412,7 @@ pub(super) mod tests {
             let of_time: Vec<String> = of_time.iter().map(|word| (*word).to_owned()).collect();
             times(&query_terms(query), &of_time).map(str::to_owned).collect()
         };
-        assert_eq!(of("lunch 🎂 on 2023-05-07", &["2023-05-07"]), ["2023-05-07"]);
+        assert_eq!(of("lunch 🎂 on 2023-05-07", &["2023-05-07"]), ["2023-05-07", "2023"]);
         assert_eq!(of("🎂", &["may"]), [""; 0]);
     }
 

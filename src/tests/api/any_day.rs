@@ -311,8 +311,7 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     ended(&app, &anna, "one", &[message("1", "user", "I saw Lyon.")]).await;
     create(&anna, "memory/sea.md", "The walrus sleeps.\n").await;
     days(&app, 1);
-    let day =
-        Day::parse(&Zone::from_column(Zone::UTC), Some(&now(&app)), None, app.clock.now()).unwrap();
+    let day = Day::parse(&Zone::utc(), Some(&now(&app)), None, app.clock.now()).unwrap();
     days(&app, 1);
     add(&anna, json!({ "content": "Lives in the city of Freiburg.", "key": "home" })).await;
     anna.add_to("later", "Swims.").await;

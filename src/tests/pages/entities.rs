@@ -259,7 +259,7 @@ async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
             predicate: Predicate::parse(predicate).unwrap(),
             words: None,
             object: RelationTarget::Entity(EntityId(object)),
-            period: Period::parse(&Zone::from_column(Zone::UTC), since, until).unwrap(),
+            period: Period::parse(&Zone::utc(), since, until).unwrap(),
             confidence: 80,
             evidence: RelationEvidence {
                 sentence: Some(sentence.to_owned()),

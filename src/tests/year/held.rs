@@ -91,9 +91,7 @@ impl Held {
         let there = copy(app).await;
         for (n, (at, was)) in self.copies.iter().enumerate() {
             let as_of = at.format(&Rfc3339).unwrap();
-            let day =
-                Day::parse(&Zone::from_column(Zone::UTC), Some(&as_of), None, app.embeddings.now())
-                    .unwrap();
+            let day = Day::parse(&Zone::utc(), Some(&as_of), None, app.embeddings.now()).unwrap();
             for user in users {
                 let mut export = Export::new(&app.db, user.id, app.embeddings.now()).as_of(&day);
                 let mut file = Vec::new();

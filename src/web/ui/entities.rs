@@ -360,9 +360,7 @@ mod tests {
     #[test]
     fn bars_lie_on_the_axis_and_can_be_seen() {
         let now = datetime!(2026-11-01 0:00 UTC);
-        let day = |text: &str| {
-            Period::parse(&Zone::from_column(Zone::UTC), Some(text), None).unwrap().from
-        };
+        let day = |text: &str| Period::parse(&Zone::utc(), Some(text), None).unwrap().from;
         let all = [
             relation(day("2020"), day("2023")),
             relation(day("2023"), None),

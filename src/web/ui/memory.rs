@@ -163,7 +163,7 @@ impl Ui {
     pub(super) fn zone(&self) -> Zone {
         match &self.visitor {
             Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
-            Visitor::Stranger => Zone::from_column(Zone::UTC),
+            Visitor::Stranger => Zone::utc(),
         }
     }
 
