@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
+use keepsake::clock::Zone;
 use keepsake::config::Config;
 use keepsake::export::{Export, ImportOutcome, Importer};
 use keepsake::memories::Day;
@@ -14,7 +15,7 @@ use keepsake::wiring::{self, Database};
 
 pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    let day = Day::parse(as_of, None, wiring::now())?;
+    let day = Day::parse(&Zone::utc(), as_of, None, wiring::now())?;
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
         let overview = Export::overview(&database.db, user).await?;

@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, ToSpan};
-use time::{OffsetDateTime, Time, UtcOffset, Weekday};
+use time::{OffsetDateTime, PrimitiveDateTime, Time, UtcOffset, Weekday};
 
 /// A time zone of the IANA database.
 #[derive(Clone, Debug)]
@@ -26,9 +26,13 @@ impl Zone {
         TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some()).map(Self)
     }
 
+    pub fn utc() -> Self {
+        Self(TimeZone::UTC)
+    }
+
     /// From a row. An unknown name counts as UTC.
     pub fn from_column(name: &str) -> Self {
-        Self::find(name).unwrap_or(Self(TimeZone::UTC))
+        Self::find(name).unwrap_or_else(Self::utc)
     }
 
     pub fn name(&self) -> &str {
@@ -56,11 +60,18 @@ impl Zone {
 
     /// The start of a day; in UTC for dates beyond the calendar's range.
     pub fn midnight(&self, day: time::Date) -> OffsetDateTime {
-        let [year, month, date] =
-            [day.year(), i32::from(u8::from(day.month())), i32::from(day.day())];
-        let local = Date::new(year as i16, month as i8, date as i8).ok();
-        let begins = local.and_then(|day| self.instant(day.at(0, 0, 0, 0)));
-        begins.unwrap_or_else(|| day.with_time(Time::MIDNIGHT).assume_utc())
+        self.moment(PrimitiveDateTime::new(day, Time::MIDNIGHT))
+    }
+
+    /// A local time, as [`Self::midnight`].
+    pub fn moment(&self, local: PrimitiveDateTime) -> OffsetDateTime {
+        let (date, time) = (local.date(), local.time());
+        let [year, month, day] =
+            [date.year(), i32::from(u8::from(date.month())), i32::from(date.day())];
+        let [hour, minute, second] = [time.hour(), time.minute(), time.second()].map(|n| n as i8);
+        let day = Date::new(year as i16, month as i8, day as i8).ok();
+        let at = day.map(|day| day.at(hour, minute, second, time.nanosecond() as i32));
+        at.and_then(|at| self.instant(at)).unwrap_or_else(|| local.assume_utc())
     }
 
     fn date(&self, at: OffsetDateTime) -> Option<Date> {
@@ -151,8 +162,8 @@ pub struct Rounds {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use time::Duration;
     use time::macros::{datetime, format_description, time};
-    use time::{Duration, PrimitiveDateTime};
 
     use super::*;
 

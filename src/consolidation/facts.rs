@@ -290,6 +290,7 @@ pub(super) fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Zone;
     use crate::memories::ItemType;
 
     const ONE: &str = r#"{"category":"profile","key":"name","value":"Anna","source":"user_explicit","source_context":"My name is Anna"}"#;
@@ -368,7 +369,7 @@ mod tests {
             let fact = format!(
                 r#"[{{"key":"k","value":"v","valid_from":"{from}","valid_until":"{until}"}}]"#
             );
-            read(&fact).expect("facts").facts.remove(0).period.to_string()
+            read(&fact).expect("facts").facts.remove(0).period.told(&Zone::utc())
         };
         assert_eq!(of("2019", ""), "since 2019");
         assert_eq!(of("", "2026-06"), "until June 2026");

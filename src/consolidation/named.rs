@@ -255,6 +255,7 @@ async fn entity_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Zone;
 
     const TEXT: &str = "User: Anna Berg moved to Lyon in May. She works at Acme GmbH as a baker.";
 
@@ -289,7 +290,7 @@ mod tests {
                 ("related_to", Some("met at the market"), anna),
             ]
         );
-        assert_eq!(read.connections[0].period.to_string(), "since May 2024");
+        assert_eq!(read.connections[0].period.told(&Zone::utc()), "since May 2024");
     }
 
     #[test]

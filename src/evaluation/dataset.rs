@@ -8,6 +8,7 @@ use std::io::BufRead;
 use serde::Deserialize;
 use time::OffsetDateTime;
 
+use crate::clock::Zone;
 use crate::memories::{ItemType, NewItem, Period, Provenance, Trust};
 use crate::search::{RawQuery, SearchQuery};
 
@@ -172,7 +173,7 @@ impl DataSet {
 
 /// A moment, or the start of a day (UTC).
 fn at_of(text: Option<&str>) -> Result<Option<OffsetDateTime>, String> {
-    let period = Period::parse_as(["at", "at"], text, None);
+    let period = Period::parse_as(["at", "at"], &Zone::utc(), text, None);
     Ok(period.map_err(|invalid| invalid.to_string())?.from)
 }
 
@@ -222,7 +223,7 @@ mod tests {
             (r#"{"id":"1","content":"Tea","trust":"me"}"#, "line 1: `trust` is not known; give one of external, tool, agent, user".to_owned()),
             (r#"{"question":"Tea?","evidence":["9"]}"#, "line 1: `evidence` names 9, and no item of its group has that `id`".to_owned()),
             (r#"{"question":"Tea?"}"#, "line 1: `evidence` is missing; name the `id` of each item that answers the question, or give [] where none does".to_owned()),
-            (r#"{"question":"Tea?","evidence":[],"at":"soon"}"#, "line 1: `at` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.".to_owned()),
+            (r#"{"question":"Tea?","evidence":[],"at":"soon"}"#, "line 1: `at` is no date; give a year, a month, a day or a moment: 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.".to_owned()),
             (r#"{"question":" ","evidence":["1"]}"#, "line 1: `question` is empty".to_owned()),
             (item, "the data set has no questions: give lines with `id` and `content`, and lines with `question` and `evidence`".to_owned()),
             ("", "the data set has no items: give lines with `id` and `content`, and lines with `question` and `evidence`".to_owned()),

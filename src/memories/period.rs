@@ -1,11 +1,9 @@
-//! When a memory's content is true in the world, independent of when it was recorded. Dates are given as a year, a month,
-//! a day or a point in time (UTC).
+//! When a memory's content is true in the world, independent of when it was recorded; and dates as people write them: a
+//! year, a month, a day or a moment. Without an offset they are in the user's time zone.
 
-use std::fmt;
+use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
-use time::format_description::well_known::Rfc3339;
-use time::{Date, Duration, Month, OffsetDateTime, Time};
-
+use crate::clock::Zone;
 use crate::input::Invalid;
 
 /// Of a date, in UTC.
@@ -27,8 +25,8 @@ impl Period {
     ///
     /// # Errors
     /// [`Invalid`] naming `valid_from` or `valid_until`.
-    pub fn parse(from: Option<&str>, until: Option<&str>) -> Result<Self, Invalid> {
-        Self::parse_as(VALID, from, until)
+    pub fn parse(zone: &Zone, from: Option<&str>, until: Option<&str>) -> Result<Self, Invalid> {
+        Self::parse_as(VALID, zone, from, until)
     }
 
     /// [`Self::parse`] with other field names, for errors.
@@ -37,17 +35,18 @@ impl Period {
     /// [`Invalid`] naming one of the given fields.
     pub fn parse_as(
         [from_field, until_field]: [&'static str; 2],
+        zone: &Zone,
         from: Option<&str>,
         until: Option<&str>,
     ) -> Result<Self, Invalid> {
-        let from = parse_given(from_field, from)?.map(|(begins, _)| begins);
-        let until = parse_given(until_field, until)?.map(|(_, ends)| ends);
+        let from = parse_given(from_field, zone, from)?.map(|(begins, _)| begins);
+        let until = parse_given(until_field, zone, until)?.map(|(_, ends)| ends);
         Self::ordered([from_field, until_field], from, until)
     }
 
-    /// For a model's output: an invalid date, or an end before the start, is ignored.
+    /// For a model's output, in UTC: an invalid date, or an end before the start, is ignored.
     pub fn read(from: Option<String>, until: Option<String>) -> Self {
-        let of = |from, until| Self::parse(from, until).unwrap_or_default();
+        let of = |from, until| Self::parse(&Zone::utc(), from, until).unwrap_or_default();
         let (from, until) = (of(from.as_deref(), None), of(None, until.as_deref()));
         Self::new(from.from, until.until).unwrap_or_default()
     }
@@ -95,13 +94,18 @@ fn given(text: Option<&str>) -> Option<&str> {
 /// [`Invalid`] naming the field.
 pub(super) fn parse_given(
     field: &'static str,
+    zone: &Zone,
     text: Option<&str>,
 ) -> Result<Option<(OffsetDateTime, OffsetDateTime)>, Invalid> {
-    given(text).map(|text| parse(field, text)).transpose()
+    given(text).map(|text| parse(field, zone, text)).transpose()
 }
 
 /// Start and exclusive end of the date.
-fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateTime), Invalid> {
+fn parse(
+    field: &'static str,
+    zone: &Zone,
+    text: &str,
+) -> Result<(OffsetDateTime, OffsetDateTime), Invalid> {
     let out_of_range = || {
         let (least, most) = (YEARS.start(), YEARS.end());
         Invalid::new(
@@ -110,20 +114,22 @@ fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateT
             format!("`{field}` is out of range; years {least} to {most} are accepted."),
         )
     };
-    // Checked first, so that a year out of range is reported as that and not as an invalid date.
-    let year = text.get(..4).and_then(|year| year.parse().ok());
-    if year.is_some_and(|year: i32| !YEARS.contains(&year)) {
-        return Err(out_of_range());
-    }
-    let (begins, ends) = moments(text).ok_or_else(|| {
+    let no_date = |what| {
         Invalid::new(
             field,
             "invalid_date",
             format!(
-                "`{field}` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z."
+                "`{field}` {what}; give a year, a month, a day or a moment: 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z."
             ),
         )
-    })?;
+    };
+    let written = WrittenDate::cut(text).ok_or_else(|| no_date("is no date"))?;
+    if !YEARS.contains(&written.year) {
+        return Err(out_of_range());
+    }
+    let moments = written.moments(zone);
+    let (begins, ends) =
+        moments.ok_or_else(|| no_date("names a day or time that does not exist"))?;
     // In UTC, at the edge, the year may be another.
     if !YEARS.contains(&begins.year()) {
         return Err(out_of_range());
@@ -131,76 +137,146 @@ fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateT
     Ok((begins, ends))
 }
 
-fn moments(text: &str) -> Option<(OffsetDateTime, OffsetDateTime)> {
-    if text.contains(['T', 't', ' ']) {
-        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-        // PostgreSQL stores microseconds.
-        let at = at.replace_microsecond(at.microsecond()).ok()?;
-        let at = at.checked_to_offset(time::UtcOffset::UTC)?;
-        return Some((at, at));
+/// 2019, 2019-5, 2019/05/17, 2019-05-17 15:04, 2019-05-17T15:04:05.123+02:00.
+struct WrittenDate<'a> {
+    year: i32,
+    month: Option<u8>,
+    day: Option<u8>,
+    /// Hours, minutes, seconds and nanoseconds, and the offset behind them.
+    clock: Option<([u32; 4], &'a str)>,
+}
+
+impl<'a> WrittenDate<'a> {
+    fn cut(text: &'a str) -> Option<Self> {
+        let (date, clock) = match text.split_once(['T', 't', ' ']) {
+            Some((date, clock)) => (date, Some(clock_of(clock.trim())?)),
+            None => (text, None),
+        };
+        let sign = if date.contains('/') { '/' } else { '-' };
+        let mut parts = date.split(sign);
+        let year = parts.next().filter(|year| year.len() == 4)?;
+        let number = |part: &str| digits(part, 2).and_then(|number| u8::try_from(number).ok());
+        let month = parts.next().map(|part| number(part).ok_or(())).transpose().ok()?;
+        let day = parts.next().map(|part| number(part).ok_or(())).transpose().ok()?;
+        let is_whole = parts.next().is_none() && (clock.is_none() || day.is_some());
+        let year = i32::try_from(digits(year, 4)?).ok()?;
+        is_whole.then_some(Self { year, month, day, clock })
     }
-    let mut parts = text.split('-');
-    let (year, month, day) = (parts.next()?, parts.next(), parts.next());
-    let is_number =
-        |part: &str, digits| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
-    let is_well_formed = is_number(year, 4)
-        && month.is_none_or(|month| is_number(month, 2))
-        && day.is_none_or(|day| is_number(day, 2))
-        && parts.next().is_none();
-    if !is_well_formed {
-        return None;
-    }
-    let year: i32 = year.parse().ok()?;
-    let month_number: u8 = month.unwrap_or("01").parse().ok()?;
-    let month_given = Month::try_from(month_number).ok()?;
-    let first =
-        Date::from_calendar_date(year, month_given, day.unwrap_or("01").parse().ok()?).ok()?;
-    let after = match (month, day) {
-        (_, Some(_)) => first.next_day()?,
-        (Some(_), None) => {
-            first.replace_day(1).ok()? + Duration::days(i64::from(month_given.length(year)))
+
+    fn moments(&self, zone: &Zone) -> Option<(OffsetDateTime, OffsetDateTime)> {
+        let month = Month::try_from(self.month.unwrap_or(1)).ok()?;
+        let first = Date::from_calendar_date(self.year, month, self.day.unwrap_or(1)).ok()?;
+        if let Some(([hour, minute, second, nanos], offset)) = self.clock {
+            let byte = |number| u8::try_from(number).ok();
+            // PostgreSQL stores microseconds.
+            let time =
+                Time::from_hms_micro(byte(hour)?, byte(minute)?, byte(second)?, nanos / 1_000);
+            let local = PrimitiveDateTime::new(first, time.ok()?);
+            let at = match offset {
+                "" => zone.moment(local),
+                offset => local.assume_offset(offset_of(offset)?),
+            };
+            let at = at.checked_to_offset(UtcOffset::UTC)?;
+            return Some((at, at));
         }
-        (None, None) => Date::from_calendar_date(year + 1, Month::January, 1).ok()?,
+        let after = match (self.month, self.day) {
+            (_, Some(_)) => first.next_day()?,
+            (Some(_), None) => first + Duration::days(i64::from(month.length(self.year))),
+            (None, None) => Date::from_calendar_date(self.year + 1, Month::January, 1).ok()?,
+        };
+        Some((zone.midnight(first), zone.midnight(after)))
+    }
+}
+
+/// A number of 1 to `most` digits.
+fn digits(text: &str, most: usize) -> Option<u32> {
+    let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().ok())?
+}
+
+/// "15:04", "15:04:05", "15:04:05.123", and the offset, if there is one.
+fn clock_of(text: &str) -> Option<([u32; 4], &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, ':' | '.')));
+    let (clock, offset) = text.split_at(end.unwrap_or(text.len()));
+    let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(c, f)| (c, Some(f)));
+    let mut parts = clock.split(':');
+    let mut next = || parts.next().map(|part| digits(part, 2).ok_or(())).transpose().ok();
+    let (hour, minute, second) = (next()??, next()??, next()?);
+    let nanos = match fraction {
+        Some(fraction) if second.is_some() => digits(&format!("{fraction:0<9.9}"), 9)?,
+        Some(_) => return None,
+        None => 0,
     };
-    let midnight = |date: Date| OffsetDateTime::new_utc(date, Time::MIDNIGHT);
-    Some((midnight(first), midnight(after)))
+    let is_whole = parts.next().is_none() && fraction != Some("");
+    is_whole.then_some(([hour, minute, second.unwrap_or(0), nanos], offset.trim()))
 }
 
-/// "since 2019", "until May 2026", "2015 to 2019".
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// "Z", "+02:00", "-0330", "+2".
+fn offset_of(text: &str) -> Option<UtcOffset> {
+    if text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
+        return Some(UtcOffset::UTC);
+    }
+    let factor = match text.chars().next()? {
+        '+' => 1,
+        '-' => -1,
+        _ => return None,
+    };
+    let number = |part: &str| digits(part, 2).and_then(|number| i8::try_from(number).ok());
+    let (hours, minutes) = match text[1..].split_once(':') {
+        Some((hours, minutes)) => (number(hours)?, number(minutes)?),
+        None => match text[1..].split_at_checked(2) {
+            Some((hours, minutes)) if !minutes.is_empty() => (number(hours)?, number(minutes)?),
+            _ => (number(&text[1..])?, 0),
+        },
+    };
+    UtcOffset::from_hms(factor * hours, factor * minutes, 0).ok()
+}
+
+impl Period {
+    /// "since 2019", "until May 2026", "2015 to 2019". A midnight of the zone is a day; so is one of UTC, as models and other
+    /// files give it.
+    pub fn told(self, zone: &Zone) -> String {
+        let day_of = |at: OffsetDateTime| match zone.local(at) {
+            local if local.time() == Time::MIDNIGHT => local,
+            _ if at.to_offset(UtcOffset::UTC).time() == Time::MIDNIGHT => {
+                at.to_offset(UtcOffset::UTC)
+            }
+            local => local,
+        };
+        let (from, until) = (self.from.map(day_of), self.until.map(day_of));
         let is_day = |at: OffsetDateTime| at.day() != 1 || at.time() != Time::MIDNIGHT;
-        let is_exact = self.from.into_iter().chain(self.until).any(is_day);
-        let from = self.from.map(|at| begin(at, is_exact));
-        let until = self.until.map(|at| end(at, is_exact));
+        let is_exact = from.into_iter().chain(until).any(is_day);
+        let moment = |at| moment(at, zone);
+        let from = from.map(|at| begin(at, is_exact).unwrap_or_else(|| moment(at)));
+        let until = until.map(|at| end(at, is_exact).unwrap_or_else(|| moment(at)));
         match (from, until) {
-            (None, None) => Ok(()),
-            (Some(from), None) => write!(f, "since {from}"),
-            (None, Some(until)) => write!(f, "until {until}"),
-            (Some(from), Some(until)) if from == until => write!(f, "{from}"),
-            (Some(from), Some(until)) => write!(f, "{from} to {until}"),
+            (None, None) => String::new(),
+            (Some(from), None) => format!("since {from}"),
+            (None, Some(until)) => format!("until {until}"),
+            (Some(from), Some(until)) if from == until => from,
+            (Some(from), Some(until)) => format!("{from} to {until}"),
         }
     }
 }
 
-/// The shortest form: a year, or a month and year, unless a date of the period needs a day.
-fn begin(at: OffsetDateTime, is_exact: bool) -> String {
+/// The shortest form: a year, or a month and year, unless a date of the period needs a day. `None` for a time of day.
+fn begin(at: OffsetDateTime, is_exact: bool) -> Option<String> {
     match (at.time() == Time::MIDNIGHT, is_exact, at.month()) {
-        (false, ..) => moment(at),
-        (true, true, _) => day(at.date()),
-        (true, false, Month::January) => at.year().to_string(),
-        (true, false, month) => format!("{month} {}", at.year()),
+        (false, ..) => None,
+        (true, true, _) => Some(day(at.date())),
+        (true, false, Month::January) => Some(at.year().to_string()),
+        (true, false, month) => Some(format!("{month} {}", at.year())),
     }
 }
 
 /// Like [`begin`], for an exclusive end.
-fn end(at: OffsetDateTime, is_exact: bool) -> String {
+fn end(at: OffsetDateTime, is_exact: bool) -> Option<String> {
     let last = at.date().previous_day().unwrap_or(at.date());
     match (at.time() == Time::MIDNIGHT, is_exact, at.month()) {
-        (false, ..) => moment(at),
-        (true, true, _) => day(last),
-        (true, false, Month::January) => last.year().to_string(),
-        (true, false, _) => format!("{} {}", last.month(), last.year()),
+        (false, ..) => None,
+        (true, true, _) => Some(day(last)),
+        (true, false, Month::January) => Some(last.year().to_string()),
+        (true, false, _) => Some(format!("{} {}", last.month(), last.year())),
     }
 }
 
@@ -208,9 +284,9 @@ fn day(date: Date) -> String {
     format!("{} {} {}", date.day(), date.month(), date.year())
 }
 
-fn moment(at: OffsetDateTime) -> String {
+fn moment(at: OffsetDateTime, zone: &Zone) -> String {
     let time = at.time();
-    format!("{} {:02}:{:02} UTC", day(at.date()), time.hour(), time.minute())
+    format!("{} {:02}:{:02} {}", day(at.date()), time.hour(), time.minute(), zone.name())
 }
 
 #[cfg(test)]
@@ -251,16 +327,47 @@ mod tests {
             ),
             ("", "", (None, None), ""),
         ] {
-            let read = Period::parse(Some(from), Some(until));
+            let read = Period::parse(&Zone::utc(), Some(from), Some(until));
             if period == (None, None) && !from.is_empty() {
                 assert!(read.is_err(), "{from} {until}");
                 continue;
             }
             let read = read.expect("valid");
             assert_eq!((read.from, read.until), period, "{from} {until}");
-            assert_eq!(read.to_string(), told);
+            assert_eq!(read.told(&Zone::utc()), told);
         }
-        assert_eq!(Period::parse(None, None), Ok(Period::default()));
+        assert_eq!(Period::parse(&Zone::utc(), None, None), Ok(Period::default()));
+    }
+
+    #[test]
+    fn dates_are_read_as_people_write_them_in_their_zone() {
+        let vienna = Zone::from_column("Europe/Vienna");
+        let (may, day) = (datetime!(2019-04-30 22:00 UTC), datetime!(2019-05-06 22:00 UTC));
+        let moment = datetime!(2019-05-07 8:00 UTC);
+        for (text, from) in [
+            ("2019", datetime!(2018-12-31 23:00 UTC)),
+            ("2019-5", may),
+            ("2019-05", may),
+            ("2019/05", may),
+            ("2019-5-7", day),
+            ("2019/05/07", day),
+            ("2019-05-07T10:00", moment),
+            ("2019-05-07 10:00", moment),
+            ("2019-5-7 10:00:00", moment),
+            ("2019-05-07T08:00:00Z", moment),
+            ("2019-05-07 10:00:00+02:00", moment),
+            ("2019-05-07 10:00:00.000 +0200", moment),
+            ("2019-05-07T10:00+02", moment),
+        ] {
+            let read = Period::parse(&vienna, Some(text), None).expect(text);
+            assert_eq!(read.from, Some(from), "{text}");
+        }
+        let told = |from, until| Period::parse(&vienna, from, until).expect("valid").told(&vienna);
+        assert_eq!(told(Some("2019"), Some("2021")), "2019 to 2021");
+        assert_eq!(told(Some("2019-05-07T10:00"), None), "since 7 May 2019 10:00 Europe/Vienna");
+        // A model's date.
+        let read = Period::read(Some("2019-05".to_owned()), None);
+        assert_eq!(read.told(&vienna), "since May 2019");
     }
 
     #[test]
@@ -268,7 +375,13 @@ mod tests {
         for bad in [
             "yesterday",
             "19",
-            "2019-5",
+            "2019-005",
+            "2019-5/7",
+            "7.5.2019",
+            "2019-05T10:00",
+            "2019-05-17T10",
+            "2019-05-17T10:00:00.",
+            "2019-05-17T10:00 CET",
             "2019-13",
             "2019-02-30",
             "2019-01-01-01",
@@ -276,19 +389,22 @@ mod tests {
             "2019-",
             "２０１９",
             "2019-05-17T25:00:00Z",
-            "2019-05-17T15:04:05",
+            "2019-05-17T15:04:05+99:00",
             "\u{0}",
         ] {
-            let refused = Period::parse(Some(bad), None).expect_err(bad);
+            let refused = Period::parse(&Zone::utc(), Some(bad), None).expect_err(bad);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_from", "invalid_date"),
                 "{bad}"
             );
-            assert_eq!(Period::parse(None, Some(bad)).expect_err(bad).field, "valid_until");
+            assert_eq!(
+                Period::parse(&Zone::utc(), None, Some(bad)).expect_err(bad).field,
+                "valid_until"
+            );
         }
         for out in ["0000", "9999-12-31"] {
-            let refused = Period::parse(None, Some(out)).expect_err(out);
+            let refused = Period::parse(&Zone::utc(), None, Some(out)).expect_err(out);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_until", "out_of_range"),
@@ -300,7 +416,7 @@ mod tests {
             ("2019-05-17T15:04:05Z", "2019-05-17T15:04:05Z"),
             ("2019-05-17T15:04:05Z", "2019-05-17T17:04:04+02:00"),
         ] {
-            let refused = Period::parse(Some(from), Some(until)).expect_err(until);
+            let refused = Period::parse(&Zone::utc(), Some(from), Some(until)).expect_err(until);
             assert_eq!(
                 (refused.field.as_ref(), refused.code),
                 ("valid_until", "invalid_period"),

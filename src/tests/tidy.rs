@@ -300,7 +300,7 @@ const HOUSE: [&[&str]; 24] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "input", "metrics", "encoder", "panics", "seal"],
+    &["clock", "encoder", "input", "metrics", "panics", "seal"],
 ];
 
 #[test]

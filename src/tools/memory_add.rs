@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::{
-    ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said, provenance,
+    DateText, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said,
+    provenance, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -47,9 +48,9 @@ pub struct AddInput {
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
     /// Since when: 2019, 2019-05 or 2019-05-17.
-    valid_from: Option<String>,
+    valid_from: Option<DateText>,
     /// Until when, inclusive.
-    valid_until: Option<String>,
+    valid_until: Option<DateText>,
     /// The words it came from; user_explicit needs them, verbatim.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
@@ -132,13 +133,16 @@ impl Tool for MemoryAdd {
         let tags = input.tags.unwrap_or_default();
         let item =
             NewItem::parse(input.item_type.into(), &input.content, input.theme.as_deref(), &tags)?;
+        let (from, until) = (&input.valid_from, &input.valid_until);
+        let zone = zone_of(&context.db, call.viewer.user_id, &[from, until]).await?;
+        let period = Period::parse(&zone, DateText::text(from), DateText::text(until))?;
         let expiry = input.expires_in_days.map(|n| Expiry::in_days(n.0));
         let mut provenance =
             provenance(input.source, input.source_context.as_deref(), input.confidence)?;
         let item = item
             .with_key(ItemKey::parse(input.key.as_deref().unwrap_or_default())?)
             .with_expiry(expiry.transpose()?)
-            .with_period(Period::parse(input.valid_from.as_deref(), input.valid_until.as_deref())?);
+            .with_period(period);
         check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
         let item = item.with_provenance(provenance);
         let added = context.adding.add(call, &item).await?;

@@ -6,11 +6,13 @@ use serde::Deserialize;
 
 use super::memory_add::AddOutput;
 use super::values::{
-    ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key, theme_filter,
+    DateText, ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key,
+    theme_filter, zone_of,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::clock::Zone;
 use crate::input::{Invalid, required_text};
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::provenance::{
@@ -52,9 +54,9 @@ pub struct CorrectInput {
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
     /// Only to change it, as in memory_add.
-    valid_from: Option<String>,
+    valid_from: Option<DateText>,
     /// Only to change it.
-    valid_until: Option<String>,
+    valid_until: Option<DateText>,
     /// The words it came from.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
@@ -85,7 +87,9 @@ impl Tool for MemoryCorrect {
     ) -> Result<AddOutput, ToolError> {
         let user = call.viewer.user_id;
         let theme = theme_filter(&context.db, user, input.theme.as_deref()).await?;
-        let (target, mut correction) = input.parse(theme)?;
+        let dates = [&input.valid_from, &input.valid_until];
+        let zone = zone_of(&context.db, user, &dates).await?;
+        let (target, mut correction) = input.parse(theme, &zone)?;
         check_said(&context.db, user, &mut correction.provenance).await?;
         context.adding.take_room(user).await?;
         let added = memories::correct(
@@ -112,7 +116,11 @@ impl Tool for MemoryCorrect {
 }
 
 impl CorrectInput {
-    fn parse(self, theme: Option<ThemeSlug>) -> Result<(CorrectionTarget, Correction), Invalid> {
+    fn parse(
+        self,
+        theme: Option<ThemeSlug>,
+        zone: &Zone,
+    ) -> Result<(CorrectionTarget, Correction), Invalid> {
         let content = required_text("content", &self.content, CONTENT_CHARS_MAX)?.to_owned();
         let key = self.key.as_deref().unwrap_or_default();
         let (target, new_key, new_theme) = match self.item_id {
@@ -137,7 +145,11 @@ impl CorrectInput {
             key: new_key,
             tags: self.tags,
             expiry: expiry.transpose()?,
-            period: Period::parse(self.valid_from.as_deref(), self.valid_until.as_deref())?,
+            period: Period::parse(
+                zone,
+                DateText::text(&self.valid_from),
+                DateText::text(&self.valid_until),
+            )?,
             provenance: provenance(self.source, self.source_context.as_deref(), self.confidence)?,
         };
         Ok((target, correction))

@@ -5,10 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, RelationOut, ToolEntityType, ToolTrust, WholeNumber};
+use super::values::{
+    DateText, FoundType, RelationOut, ToolEntityType, ToolTrust, WholeNumber, time_zone,
+};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::clock::Zone;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
@@ -32,9 +35,9 @@ pub struct EntityInput {
     #[schemars(range(min = 1))]
     id: Option<WholeNumber>,
     /// As known on 2024-05-17.
-    as_of: Option<String>,
+    as_of: Option<DateText>,
     /// True then.
-    at: Option<String>,
+    at: Option<DateText>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -95,7 +98,8 @@ impl Tool for MemoryEntity {
         input: EntityInput,
     ) -> Result<EntityOutput, ToolError> {
         let (user, now) = (call.viewer.user_id, context.clock.now());
-        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
+        let zone = time_zone(&context.db, user).await?;
+        let day = Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?;
         let id = match (input.id, input.name) {
             (Some(id), _) => EntityId(id.0),
             (None, Some(name)) => entities::find_named(&context.search, user, &name).await?,
@@ -109,7 +113,7 @@ impl Tool for MemoryEntity {
             }
         };
         let profile = entities::profile_on(&context.db, user, id, ITEMS_SHOWN, &day, now).await?;
-        Ok(EntityOutput::new(profile, day.at.or(day.as_of).unwrap_or(now)))
+        Ok(EntityOutput::new(profile, day.at.or(day.as_of).unwrap_or(now), &zone))
     }
 
     fn touched(output: &EntityOutput) -> Vec<i64> {
@@ -119,13 +123,14 @@ impl Tool for MemoryEntity {
 
 impl EntityOutput {
     /// `at` decides which relations are current.
-    fn new(profile: Profile, at: OffsetDateTime) -> Self {
+    fn new(profile: Profile, at: OffsetDateTime, zone: &Zone) -> Self {
         let Profile { entity, names, relations, sources, .. } = profile;
         let (current, changed): (Vec<_>, Vec<_>) =
             relations.into_iter().partition(|relation| relation.is_current(at));
         let own = |name: &String| *name != entity.name;
         let told = |relations: Vec<entities::Relation>| {
-            relations.into_iter().take(RELATIONS_SHOWN).map(RelationOut::from).collect()
+            let shown = relations.into_iter().take(RELATIONS_SHOWN);
+            shown.map(|relation| RelationOut::new(relation, zone)).collect()
         };
         Self {
             id: entity.id.0,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::values::{
-    EpisodeOrigin, FoundType, PartOrigin, ToolEmbeddingState, ToolTrust, TurnOrigin, WholeNumber,
+    DateText, EpisodeOrigin, FoundType, PartOrigin, ToolEmbeddingState, ToolTrust, TurnOrigin,
+    WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
@@ -23,8 +24,8 @@ pub struct GetInput {
     /// A search result's `id`.
     #[schemars(range(min = 1))]
     item_id: WholeNumber,
-    as_of: Option<String>,
-    at: Option<String>,
+    as_of: Option<DateText>,
+    at: Option<DateText>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -137,7 +138,9 @@ impl Tool for MemoryGet {
         input: GetInput,
     ) -> Result<GetOutput, ToolError> {
         let now = context.clock.now();
-        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
+        let user = call.viewer.user_id;
+        let zone = zone_of(&context.db, user, &[&input.as_of, &input.at]).await?;
+        let day = Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?;
         let now = day.as_of.unwrap_or(now);
         let read = read(context, call, ItemId(input.item_id.0), &day).await?;
         Ok(GetOutput {

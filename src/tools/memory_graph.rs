@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{ToolEntityType, WholeNumber};
+use super::values::{DateText, ToolEntityType, WholeNumber, time_zone};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::clock::Zone;
 use crate::entities::graph::{self, DEPTH_MAX, EdgeKind, GraphEdge, GraphQuery};
 use crate::entities::{self, Predicate};
 use crate::input::Invalid;
@@ -33,9 +34,9 @@ pub struct GraphInput {
     /// Only this relation, such as works_on.
     relation: Option<String>,
     /// What was true that day, such as 2024-05-17.
-    at: Option<String>,
+    at: Option<DateText>,
     /// As known then.
-    as_of: Option<String>,
+    as_of: Option<DateText>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]
     limit: Option<WholeNumber>,
@@ -100,7 +101,8 @@ impl Tool for MemoryGraph {
         let limit = within("limit", input.limit, NODES_DEFAULT, NODES_MAX)?;
         let predicate = input.relation.as_deref().map(parse_predicate).transpose()?;
         let now = context.clock.now();
-        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
+        let zone = time_zone(&context.db, user).await?;
+        let day = Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?;
         let center = entities::find_named(&context.search, user, &input.entity).await?;
         let query = GraphQuery {
             around: Some(center),
@@ -115,7 +117,7 @@ impl Tool for MemoryGraph {
         let found = graph::read(&context.db, user, &query).await?;
         let mut output = GraphOutput {
             cut: found.is_cut || found.nodes.len() < found.nodes_total,
-            edges: found.edges.iter().map(EdgeOut::from).collect(),
+            edges: found.edges.iter().map(|edge| EdgeOut::new(edge, &zone)).collect(),
             nodes: found
                 .nodes
                 .into_iter()
@@ -153,11 +155,11 @@ fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
     })
 }
 
-impl From<&GraphEdge> for EdgeOut {
-    fn from(edge: &GraphEdge) -> Self {
+impl EdgeOut {
+    fn new(edge: &GraphEdge, zone: &Zone) -> Self {
         let (when, item_id) = match &edge.tie {
             EdgeKind::Relation { period, item, .. } => {
-                let when = Some(period.to_string()).filter(|when| !when.is_empty());
+                let when = Some(period.told(zone)).filter(|when| !when.is_empty());
                 (when, *item)
             }
             EdgeKind::Together(_) => (None, None),

@@ -6,11 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use super::values::{EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber};
+use super::values::{
+    DateText, EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber, zone_of,
+};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::input::Invalid;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
@@ -48,9 +49,9 @@ pub struct SearchInput {
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
     /// As known on 2024-05-17.
-    as_of: Option<String>,
+    as_of: Option<DateText>,
     /// True then.
-    at: Option<String>,
+    at: Option<DateText>,
     /// Prefer this time.
     #[serde(default, deserialize_with = "object")]
     time: Option<TimeAsked>,
@@ -74,8 +75,8 @@ fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeAsked
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TimeAsked {
-    from: Option<String>,
-    until: Option<String>,
+    from: Option<DateText>,
+    until: Option<DateText>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -244,8 +245,17 @@ impl Tool for MemorySearch {
         let types: Vec<ItemType> =
             input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
         let now = context.clock.now();
+        let user = call.viewer.user_id;
+        let is_timed = input.time.is_some();
+        let (from, until) = input.time.map_or((None, None), |time| (time.from, time.until));
+        let dates = [&input.as_of, &input.at, &from, &until];
+        let zone = zone_of(&context.db, user, &dates).await?;
+        let time = is_timed.then(|| {
+            let fields = ["time.from", "time.until"];
+            Period::parse_as(fields, &zone, DateText::text(&from), DateText::text(&until))
+        });
         let query = SearchQuery::parse(RawQuery {
-            day: Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?,
+            day: Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?,
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit.map(|n| n.0),
             theme: input.theme.as_deref(),
@@ -255,7 +265,7 @@ impl Tool for MemorySearch {
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,
             balance: input.balance.as_deref(),
-            time: input.time.map(TimeAsked::period).transpose()?,
+            time: time.transpose()?,
             spread: input.spread,
             by_strength: input.by_strength.unwrap_or(false),
             explain: input.explain.unwrap_or(false),
@@ -301,13 +311,6 @@ fn none_reaches(least: f64, nearest: f64) -> String {
     // Rounded down, to stay below.
     let nearest = (nearest * 100.0).floor() / 100.0;
     format!("No memory reaches min_similarity {least}; the nearest has {nearest}.")
-}
-
-impl TimeAsked {
-    fn period(self) -> Result<Period, Invalid> {
-        let fields = ["time.from", "time.until"];
-        Period::parse_as(fields, self.from.as_deref(), self.until.as_deref())
-    }
 }
 
 impl ResultItem {

@@ -6,6 +6,8 @@ use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use time::OffsetDateTime;
 
+use crate::accounts::store::find_time_zone;
+use crate::clock::Zone;
 use crate::consolidation;
 use crate::db::{Db, UserId};
 use crate::embedding::EmbeddingState;
@@ -283,6 +285,78 @@ pub async fn theme_filter(
     }
 }
 
+/// The user's time zone, in which dates without an offset are. Read only if there is one.
+pub async fn zone_of(
+    db: &Db,
+    user: UserId,
+    dates: &[&Option<DateText>],
+) -> Result<Zone, sqlx::Error> {
+    let is_given = |date: &&Option<DateText>| date.is_some();
+    match dates.iter().any(is_given) {
+        true => time_zone(db, user).await,
+        false => Ok(Zone::utc()),
+    }
+}
+
+/// The user's time zone.
+pub async fn time_zone(db: &Db, user: UserId) -> Result<Zone, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let zone = find_time_zone(&mut tx, user).await?;
+    Ok(zone.unwrap_or_else(Zone::utc))
+}
+
+/// A date as people write it; a year may be a number. Its schema is a string's, which all clients know.
+#[derive(Clone, Debug)]
+pub struct DateText(String);
+
+impl DateText {
+    pub fn text(date: &Option<Self>) -> Option<&str> {
+        date.as_ref().map(|date| date.0.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for DateText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct DateVisitor;
+
+        impl Visitor<'_> for DateVisitor {
+            type Value = DateText;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a date as text, such as 2019, 2019-05 or 2019-05-17")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<DateText, E> {
+                Ok(DateText(text.to_owned()))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, year: i64) -> Result<DateText, E> {
+                Ok(DateText(format!("{year:04}")))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, year: u64) -> Result<DateText, E> {
+                Ok(DateText(format!("{year:04}")))
+            }
+        }
+
+        deserializer.deserialize_any(DateVisitor)
+    }
+}
+
+impl JsonSchema for DateText {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Date".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
 /// A whole number. JSON Schema also counts 5.0 as an integer, and clients with floats only send that.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeNumber(pub i64);
@@ -386,12 +460,12 @@ pub struct RelationOut {
     item_id: Option<i64>,
 }
 
-impl From<Relation> for RelationOut {
-    fn from(relation: Relation) -> Self {
+impl RelationOut {
+    pub fn new(relation: Relation, zone: &Zone) -> Self {
         let evidence = relation.evidence.first();
         Self {
             relation: relation.in_words(false),
-            when: Some(relation.period.to_string()).filter(|when| !when.is_empty()),
+            when: Some(relation.period.told(zone)).filter(|when| !when.is_empty()),
             retired: relation.retired_at.is_some(),
             trust: relation.trust.into(),
             sentence: evidence.and_then(|e| e.sentence.clone()),

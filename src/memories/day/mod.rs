@@ -68,37 +68,18 @@ impl PastState {
 }
 
 impl Day {
-    /// Parses a year, month or day (UTC), each meaning its last moment, or a point in time. Blank means now. An `as_of` period
-    /// that has begun but not ended also means now.
+    /// Parses a year, month or day, each meaning its last moment, or a point in time, in this time zone. Blank means now. An
+    /// `as_of` period that has begun but not ended also means now.
     ///
     /// # Errors
     /// [`Invalid`] naming `as_of` or `at`.
     pub fn parse(
-        as_of: Option<&str>,
-        at: Option<&str>,
-        now: OffsetDateTime,
-    ) -> Result<Self, Invalid> {
-        Self::parse_in(&Zone::from_column(Zone::UTC), as_of, at, now)
-    }
-
-    /// [`Self::parse`] with days in this time zone.
-    ///
-    /// # Errors
-    /// The errors of [`Self::parse`].
-    pub fn parse_in(
         zone: &Zone,
         as_of: Option<&str>,
         at: Option<&str>,
         now: OffsetDateTime,
     ) -> Result<Self, Invalid> {
-        let read = |field, text| -> Result<_, Invalid> {
-            let given = period::parse_given(field, text)?;
-            Ok(given.map(|(begins, ends)| match begins == ends {
-                true => (begins, ends),
-                false => (zone.midnight(begins.date()), zone.midnight(ends.date())),
-            }))
-        };
-        let as_of = match read("as_of", as_of)? {
+        let as_of = match period::parse_given("as_of", zone, as_of)? {
             Some((begins, _)) if begins > now => {
                 return Err(Invalid::new(
                     "as_of",
@@ -108,7 +89,7 @@ impl Day {
             }
             given => given.map(last_moment).map(|as_of| as_of.min(now)),
         };
-        let at = read("at", at)?.map(last_moment);
+        let at = period::parse_given("at", zone, at)?.map(last_moment);
         Ok(Self { as_of, at })
     }
 
@@ -181,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_day_is_its_last_moment_and_today_is_now() {
-        let of = |as_of, at| Day::parse(Some(as_of), Some(at), NOW).expect("valid");
+        let utc = Zone::utc();
+        let of = |as_of, at| Day::parse(&utc, Some(as_of), Some(at), NOW).expect("valid");
         let day = of("2026-03-03", "2020");
         assert_eq!(day.as_of, Some(datetime!(2026-03-03 23:59:59.999999 UTC)));
         assert_eq!(day.at, Some(datetime!(2020-12-31 23:59:59.999999 UTC)));
@@ -195,6 +177,7 @@ mod tests {
 
     #[test]
     fn what_was_known_in_the_future_and_what_is_no_date_is_refused_by_its_field() {
+        let utc = Zone::utc();
         for (as_of, at, field, code) in [
             ("2026-03-06", "", "as_of", "in_the_future"),
             ("2026-03-05T12:00:01Z", "", "as_of", "in_the_future"),
@@ -202,7 +185,7 @@ mod tests {
             ("", "2020-13", "at", "invalid_date"),
             ("", "9999", "at", "out_of_range"),
         ] {
-            let refused = Day::parse(Some(as_of), Some(at), NOW).expect_err(as_of);
+            let refused = Day::parse(&utc, Some(as_of), Some(at), NOW).expect_err(as_of);
             assert_eq!((refused.field.as_ref(), refused.code), (field, code));
         }
     }

@@ -196,11 +196,12 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
     };
     let mut near = nearest(&mask);
     // The best of all times may all be outside the requested time, so that time is searched separately as well.
-    if let Some(time) = wanted.time {
-        let then = when::mask(index, &mask, time);
-        add_to(&mut by_words, scored.best(index, &then));
-        add_to(&mut near, nearest(&then));
+    let then = wanted.time.map(|time| when::mask(index, &mask, time));
+    if let Some(then) = &then {
+        add_to(&mut by_words, scored.best(index, then));
+        add_to(&mut near, nearest(then));
     }
+    let time_tells = then.map_or(0.0, |then| when::telling(&mask, &then));
     let has_words = !by_words.is_empty();
     let of_words: Vec<u32> =
         by_words.into_iter().chain(containing.iter().map(|(n, _)| *n)).collect();
@@ -275,7 +276,7 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
                 true => index.vectors.direction(passages.clone()),
                 false => None,
             },
-            time: wanted.time.map_or(0.0, |time| time.closeness(source)),
+            time: wanted.time.map_or(0.0, |time| time_tells * time.closeness(source)),
             neighbours: neighbours_of.remove(number).unwrap_or_default(),
         }
     };
@@ -295,7 +296,10 @@ fn times<'a>(asked: &'a [Term], times: &'a [String]) -> impl Iterator<Item = &'a
         !is_long && times.iter().any(|time| pieces(time).any(|of_time| of_time == piece))
     };
     let words = asked.iter().filter_map(|term| term.alternatives.first());
-    words.map(String::as_str).filter(move |word| pieces(word).all(is_time))
+    // An emoji has no pieces, and is no time.
+    words
+        .map(String::as_str)
+        .filter(move |word| pieces(word).next().is_some() && pieces(word).all(is_time))
 }
 
 /// Appends the results of a second search, without duplicates.
@@ -400,6 +404,16 @@ pub(super) mod tests {
         let mask = wanted(index, filters).mask(index);
         let numbers = (0..).zip(&mask).filter(|(_, is_wanted)| **is_wanted);
         numbers.map(|(n, _)| index.source(n).id).collect()
+    }
+
+    #[test]
+    fn words_that_only_express_a_time_are_left_out_and_an_emoji_is_none() {
+        let of = |query: &str, of_time: &[&str]| -> Vec<String> {
+            let of_time: Vec<String> = of_time.iter().map(|word| (*word).to_owned()).collect();
+            times(&query_terms(query), &of_time).map(str::to_owned).collect()
+        };
+        assert_eq!(of("lunch 🎂 on 2023-05-07", &["2023-05-07"]), ["2023-05-07", "2023"]);
+        assert_eq!(of("🎂", &["may"]), [""; 0]);
     }
 
     #[test]

@@ -72,8 +72,34 @@ pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
     sources.map(|(source, wanted)| *wanted && time.has(source)).collect()
 }
 
+/// How much a time tells, 0 to 1: all, unless more than half of what is searched lies in it. A misread "before 2040" then costs
+/// no place; up to ten in it cost no place among the first ten.
+pub fn telling(wanted: &[bool], then: &[bool]) -> f64 {
+    const FIRST: usize = 10;
+    let count = |mask: &[bool]| mask.iter().filter(|is_in| **is_in).count();
+    match (count(wanted), count(then)) {
+        (_, then) if then <= FIRST => 1.0,
+        (wanted, then) => (2.0 - 2.0 * then as f64 / wanted as f64).clamp(0.0, 1.0),
+    }
+}
+
 /// Its creation, and its `valid_from` if there is one.
 fn moments(source: &IndexedSource) -> impl Iterator<Item = i64> {
     let valid_from = Some(source.valid_from).filter(|at| *at != i64::MIN);
     [Some(source.created_at), valid_from].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_which_nearly_everything_lies_tells_little() {
+        let of = |wanted: usize, then: usize| {
+            let then: Vec<bool> = (0..wanted).map(|nth| nth < then).collect();
+            telling(&vec![true; wanted], &then)
+        };
+        assert_eq!((of(10, 10), of(40, 20), of(40, 30), of(40, 40)), (1.0, 1.0, 0.5, 0.0));
+        assert_eq!(of(0, 0), 1.0);
+    }
 }

@@ -1,10 +1,57 @@
-//! Date arithmetic with days, weeks, months and years, and parsing of day numbers.
+//! Date arithmetic with days, weeks, months, quarters and years.
 
 use std::ops::Range;
 
 use time::{Date, Duration, Month};
 
-const YEARS: Range<i32> = 1900..2101;
+pub const YEARS: Range<i32> = 1900..2101;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+impl Unit {
+    /// Roughly, and one day more.
+    pub fn length(self) -> Duration {
+        Duration::days(match self {
+            Self::Hour => 1,
+            Self::Day => 2,
+            Self::Week => 8,
+            Self::Month => 32,
+            Self::Quarter => 93,
+            Self::Year => 366,
+        })
+    }
+
+    /// The day that lies so many units back; ahead, if negative.
+    pub fn before(self, today: Date, count: i64) -> Option<Date> {
+        match self {
+            Self::Hour => Some(today),
+            Self::Day => today.checked_sub(Duration::days(count)),
+            Self::Week => today.checked_sub(Duration::days(7 * count)),
+            Self::Month => months_back(today, count),
+            Self::Quarter => months_back(today, 3 * count),
+            Self::Year => months_back(today, 12 * count),
+        }
+    }
+
+    /// The day, week, month … that has this day.
+    pub fn around(self, date: Date) -> Option<Range<Date>> {
+        match self {
+            Self::Hour | Self::Day => day(date),
+            Self::Week => of_week(date),
+            Self::Month => of_month(date),
+            Self::Quarter => quarter(date),
+            Self::Year => of_year(date.year()),
+        }
+    }
+}
 
 pub fn day(date: Date) -> Option<Range<Date>> {
     Some(date..date.next_day()?)
@@ -22,6 +69,12 @@ pub fn of_month(date: Date) -> Option<Range<Date>> {
     Some(first..months_back(first, -1)?)
 }
 
+pub fn quarter(date: Date) -> Option<Range<Date>> {
+    let first = date.replace_day(1).ok()?;
+    let first = months_back(first, i64::from((u8::from(date.month()) - 1) % 3))?;
+    Some(first..months_back(first, -3)?)
+}
+
 pub fn of_year(year: i32) -> Option<Range<Date>> {
     let first = |year| Date::from_calendar_date(year, Month::January, 1).ok();
     Some(first(year)?..first(year + 1)?)
@@ -33,15 +86,4 @@ pub fn months_back(date: Date, count: i64) -> Option<Date> {
     let year = i32::try_from(months.div_euclid(12)).ok()?;
     let month = Month::try_from(u8::try_from(months.rem_euclid(12)).ok()? + 1).ok()?;
     Date::from_calendar_date(year, month, date.day().min(month.length(year))).ok()
-}
-
-pub fn year_of(word: &str) -> Option<i32> {
-    let year = (word.len() == 4).then(|| word.parse().ok())??;
-    YEARS.contains(&year).then_some(year)
-}
-
-/// Parses a day of a month: "7", "7th".
-pub fn day_number(word: &str) -> Option<u8> {
-    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
 }

@@ -2,29 +2,15 @@
 
 use time::OffsetDateTime;
 
-use super::words::{BETWEEN, IN, SIDES, TimeRelation, of, words_of};
-use super::{Days, beside, day};
+use super::Days;
+use super::calendar::day;
+use super::cut::{TimeToken, chunks, parts, tokens};
+use super::lexicon::{Kind, Lexicon, TimeRelation, language_of};
 use crate::clock::Zone;
 use crate::memories::Period;
 
 /// Limit on the words of the event; the longest beginning that the memory contains is used.
 const WORDS_MAX: usize = 5;
-
-/// Required between "before" and the event, because "nach Berlin" and "named after Anna" name no time.
-const DETERMINERS: &[&str] = &[
-    "the", "a", "an", "this", "that", "my", "your", "his", "her", "their", "our", "its", "der",
-    "dem", "den", "die", "das", "meinem", "meiner", "deinem", "deiner", "seinem", "seiner",
-    "ihrem", "ihrer", "unserem", "unserer", "le", "la", "l", "les", "mon", "ma", "ton", "ta",
-    "son", "sa", "notre", "votre", "leur", "el", "los", "las", "mi", "tu", "su", "nuestro",
-    "nuestra",
-];
-/// Words that end the event's name.
-const ENDS: &[&str] = &[
-    "to", "and", "or", "but", "is", "are", "was", "were", "did", "do", "does", "had", "has",
-    "have", "with", "about", "um", "und", "oder", "war", "hat", "mit", "et", "ou", "pour", "avec",
-    "y", "o", "para", "con",
-];
-const BETWEEN_SIDE_AND_EVENT: &[&str] = &["de", "d", "que"];
 
 /// An event named in a question, and the side of it that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,31 +22,30 @@ pub struct EventClause {
 
 impl EventClause {
     pub fn named(question: &str) -> Option<Self> {
-        let words = words_of(question);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        (0..words.len()).rev().find_map(|at| {
-            let side = of(&SIDES, words[at])?;
-            let mut rest = &words[at + 1..];
-            while let [first, ..] = rest
-                && BETWEEN_SIDE_AND_EVENT.contains(first)
-            {
-                rest = &rest[1..];
-            }
-            let event = match rest {
-                [first, after @ ..] if DETERMINERS.contains(first) => after,
-                [first, ..] if first.len() > 4 && first.ends_with("ing") => rest,
-                // "after Anna's surgery"
-                [_, "s", after @ ..] => after,
+        let chunks = chunks(question);
+        language_of(&chunks)
+            .into_iter()
+            .find_map(|lexicon| Self::named_in(&tokens(&chunks, lexicon, 0), lexicon))
+    }
+
+    fn named_in(tokens: &[TimeToken], lexicon: &Lexicon) -> Option<Self> {
+        let is_ending = |word: &TimeToken| {
+            let endings = &lexicon.times.event_endings;
+            endings
+                .iter()
+                .any(|ending| word.text.len() > ending.len() + 1 && word.text.ends_with(ending))
+        };
+        (0..tokens.len()).rev().find_map(|at| {
+            let side = side(&tokens[at])?;
+            let event = match &tokens[at + 1..] {
+                [first, after @ ..] if first.kinds.contains(&Kind::Determiner) => after,
+                [first, after @ ..] if first.is_possessive => after,
+                rest @ [first, ..] if is_ending(first) => rest,
                 _ => return None,
             };
-            let is_of_it = |word: &&&str| {
-                !(ENDS.contains(word)
-                    || IN.contains(word)
-                    || BETWEEN.contains(word)
-                    || of(&SIDES, word).is_some())
-            };
-            let event = event.iter().take_while(is_of_it).take(WORDS_MAX);
-            let words: Vec<String> = event.map(|word| (*word).to_owned()).collect();
+            let event = event.iter().take_while(|word| !is_end(word));
+            let words: Vec<String> =
+                event.flat_map(|word| parts(&word.text)).take(WORDS_MAX).collect();
             (!words.is_empty()).then_some(Self { side, words })
         })
     }
@@ -85,12 +70,24 @@ impl EventClause {
             TimeRelation::Before | TimeRelation::Until => TimeRelation::Until,
             TimeRelation::After | TimeRelation::Since => TimeRelation::Since,
         };
-        let Days { from, until } = beside(Some(side), told);
+        let Days { from, until } = Days::beside(Some(side), told);
         Some(Period {
             from: from.map(|day| zone.midnight(day)),
             until: until.map(|day| zone.midnight(day)),
         })
     }
+}
+
+fn side(word: &TimeToken) -> Option<TimeRelation> {
+    word.kinds.iter().find_map(|kind| match kind {
+        Kind::Side(side) => Some(*side),
+        _ => None,
+    })
+}
+
+fn is_end(word: &TimeToken) -> bool {
+    let ends = [Kind::EventEnd, Kind::In, Kind::On, Kind::Between, Kind::And];
+    ends.iter().any(|kind| word.kinds.contains(kind)) || side(word).is_some()
 }
 
 #[cfg(test)]
@@ -100,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_before_or_after_is_named_in_four_languages() {
+    fn what_is_asked_before_or_after_is_named() {
         for (question, side, words) in [
             ("Where did we live before the move?", TimeRelation::Before, "move"),
             ("What did she do after the road trip to relax?", TimeRelation::After, "road trip"),
@@ -112,6 +109,8 @@ mod tests {
             ("avant le déménagement", TimeRelation::Before, "demenagement"),
             ("después de la mudanza", TimeRelation::After, "mudanza"),
             ("hasta la boda", TimeRelation::Until, "boda"),
+            ("dopo il matrimonio", TimeRelation::After, "matrimonio"),
+            ("Waar woonden we voor de verhuizing?", TimeRelation::Before, "verhuizing"),
         ] {
             let expected = Some((side, words.to_owned()));
             let found = EventClause::named(question);
@@ -125,6 +124,8 @@ mod tests {
             "Who is named after Anna?",
             "before 2020",
             "the day after",
+            "Who looks after the lift in building B?",
+            "Is it after all the best?",
             "before the",
             "",
         ] {

@@ -1,7 +1,7 @@
 //! What was known on a day (`as_of`), and what was true on a day (`at`), through the tools.
 
 use keepsake::accounts::Scope;
-use keepsake::clock::Clock;
+use keepsake::clock::{Clock, Zone};
 use keepsake::export::Export;
 use keepsake::memories::mentions::EntityType;
 use keepsake::memories::{Day, Period};
@@ -311,7 +311,7 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     ended(&app, &anna, "one", &[message("1", "user", "I saw Lyon.")]).await;
     create(&anna, "memory/sea.md", "The walrus sleeps.\n").await;
     days(&app, 1);
-    let day = Day::parse(Some(&now(&app)), None, app.clock.now()).unwrap();
+    let day = Day::parse(&Zone::utc(), Some(&now(&app)), None, app.clock.now()).unwrap();
     days(&app, 1);
     add(&anna, json!({ "content": "Lives in the city of Freiburg.", "key": "home" })).await;
     anna.add_to("later", "Swims.").await;

@@ -1,5 +1,6 @@
 //! When what a memory says is true in the world, apart from when it was recorded.
 
+use keepsake::clock::Zone;
 use serde_json::{Value, json};
 use time::Duration;
 
@@ -99,6 +100,18 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
         assert_eq!(told, (422, Some(field), Some(code)), "{refused}");
     }
     assert_eq!(anna.call("memory_search", json!({ "query": "*" })).await["results"], json!([]));
+}
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn dates_are_taken_as_people_write_them_in_their_time_zone() {
+    let (app, anna) = TestApp::with_user().await;
+    app.accounts.set_time_zone(anna.id, &Zone::from_column("Europe/Vienna")).await.unwrap();
+    let added = add(&anna, job("Works at Aurora.", json!("2019-5-7"), json!(2021))).await;
+    assert_eq!(period(&anna, &added["id"]).await[0], "2019-05-06T22:00:00Z");
+    let page = app.signed_in(&anna).await.look(&format!("/memory/{}", added["id"])).await;
+    assert!(page.contains("7 May 2019 to 31 December 2021"), "{page}");
+    let before = json!({ "query": "aurora", "at": "2019/05/06 23:59" });
+    assert_eq!(anna.call("memory_search", before).await["results"], json!([]));
 }
 
 #[tokio::test(crate = "crate::support::shared")]

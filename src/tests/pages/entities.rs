@@ -1,5 +1,6 @@
 //! Entities, one entity and the graph, as plain HTML: found as memories are added, decided about by a person.
 
+use keepsake::clock::Zone;
 use keepsake::entities::relations::{RelationTarget, StatedRelation, note};
 use keepsake::entities::{EntityId, Predicate, RelationEvidence};
 use keepsake::memories::mentions::EntityType;
@@ -258,7 +259,7 @@ async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
             predicate: Predicate::parse(predicate).unwrap(),
             words: None,
             object: RelationTarget::Entity(EntityId(object)),
-            period: Period::parse(since, until).unwrap(),
+            period: Period::parse(&Zone::utc(), since, until).unwrap(),
             confidence: 80,
             evidence: RelationEvidence {
                 sentence: Some(sentence.to_owned()),

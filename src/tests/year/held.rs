@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use keepsake::clock::Zone;
 use keepsake::export::Export;
 use keepsake::memories::Day;
 use serde_json::{Value, json};
@@ -90,7 +91,7 @@ impl Held {
         let there = copy(app).await;
         for (n, (at, was)) in self.copies.iter().enumerate() {
             let as_of = at.format(&Rfc3339).unwrap();
-            let day = Day::parse(Some(&as_of), None, app.embeddings.now()).unwrap();
+            let day = Day::parse(&Zone::utc(), Some(&as_of), None, app.embeddings.now()).unwrap();
             for user in users {
                 let mut export = Export::new(&app.db, user.id, app.embeddings.now()).as_of(&day);
                 let mut file = Vec::new();

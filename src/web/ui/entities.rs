@@ -197,7 +197,7 @@ impl Ui {
                 RelationObject::Value(value) => RelationEnd::Value(value.clone()),
             },
             after,
-            when: relation.period.to_string(),
+            when: relation.period.told(&self.zone()),
             state,
             in_its_place: holds.map(|other| {
                 let (before, end, after) = seen_from(other, of);
@@ -330,6 +330,7 @@ mod tests {
     use time::macros::datetime;
 
     use super::*;
+    use crate::clock::Zone;
     use crate::entities::Predicate;
     use crate::memories::Trust;
 
@@ -359,7 +360,7 @@ mod tests {
     #[test]
     fn bars_lie_on_the_axis_and_can_be_seen() {
         let now = datetime!(2026-11-01 0:00 UTC);
-        let day = |text: &str| Period::parse(Some(text), None).unwrap().from;
+        let day = |text: &str| Period::parse(&Zone::utc(), Some(text), None).unwrap().from;
         let all = [
             relation(day("2020"), day("2023")),
             relation(day("2023"), None),

@@ -14,6 +14,7 @@ use super::Ui;
 use super::entities::{entity_error, link_of};
 use super::timeline::parse_day;
 use crate::accounts::Viewer;
+use crate::clock::Zone;
 use crate::entities::graph::{self, EdgeKind, Graph, GraphQuery};
 use crate::entities::layout::{Point, layout};
 use crate::entities::{EntityError, EntityId, Predicate};
@@ -59,7 +60,7 @@ impl Ui {
             Err(EntityError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(entity_error(error)),
         };
-        let ties = ties_of(&found);
+        let ties = ties_of(&found, &self.zone());
         let (count, pairs) = (found.nodes.len(), ties.iter().map(|t| (t.from, t.to)).collect());
         let points = on_a_thread(move || fitted(&drawn(count, pairs))).await;
         let points = points.map_err(super::database)?;
@@ -85,11 +86,11 @@ impl Ui {
 }
 
 /// Both ends as indexes into the nodes.
-fn ties_of(found: &Graph) -> Vec<GraphTie> {
+fn ties_of(found: &Graph, zone: &Zone) -> Vec<GraphTie> {
     let place = |id: EntityId| found.nodes.iter().position(|node| node.id == id);
     let ties = found.edges.iter().filter_map(|edge| {
         let (when, is_together) = match &edge.tie {
-            EdgeKind::Relation { period, .. } => (period.to_string(), false),
+            EdgeKind::Relation { period, .. } => (period.told(zone), false),
             EdgeKind::Together(_) => (String::new(), true),
         };
         Some(GraphTie {

@@ -171,7 +171,7 @@ impl Ui {
             });
         }
         if was.period != is.period {
-            told.push(match was.period.to_string().as_str() {
+            told.push(match was.period.told(&self.zone()).as_str() {
                 "" => "it had no dates".to_owned(),
                 period => format!("it was valid {period}"),
             });
@@ -312,7 +312,7 @@ impl Ui {
             owner: item.owner.map(|(_, name)| name),
             confidence: item.confidence,
             strength,
-            period: item.period.to_string(),
+            period: item.period.told(&self.zone()),
             protected: item.protected,
             created: self.moment(item.created_at),
             updated: self.moment(item.updated_at),

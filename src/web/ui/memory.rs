@@ -163,14 +163,14 @@ impl Ui {
     pub(super) fn zone(&self) -> Zone {
         match &self.visitor {
             Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
-            Visitor::Stranger => Zone::from_column(Zone::UTC),
+            Visitor::Stranger => Zone::utc(),
         }
     }
 
     /// The day in the URL, which ends at midnight in the person's time zone.
     pub(super) fn day(&self, filters: &DayFilters) -> Result<Day, PageError> {
         let now = self.state.clock.now();
-        Day::parse_in(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
+        Day::parse(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
     }
 
     /// `None` for today.
