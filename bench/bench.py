@@ -31,6 +31,7 @@ def main(wanted):
     if unknown := set(wanted) - set(PARTS):
         sys.exit(f"✗ PART takes {', '.join(PARTS)}, and not {', '.join(sorted(unknown))}")
     python = environment("bench", BENCH / "requirements.txt")
+    subprocess.run([sys.executable, results.REPO / "tools/fetch_model.py", "--english"], check=True)
     locomo = [os.path.abspath(os.environ[name]) for name in ("LOCOMO", "ERRORS") if os.environ.get(name)]
     names = [name for name in wanted or PARTS if name not in OF_LOCOMO or len(locomo) == 2]
     begun, failed = time.time(), []

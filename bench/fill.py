@@ -16,8 +16,7 @@ import numpy as np
 import psycopg
 
 import vectors
-from minilm import MiniLM
-from quality import MODEL, cached
+from minilm import MODEL, MiniLM, cached
 from run import REPO, WORDS, common_words, free_port, keepsake, rare_word
 from sql import URL, sql
 

@@ -1,10 +1,15 @@
 """all-MiniLM-L6-v2 in numpy, for benchmarks that need real vectors without a server:
-mean pooling, length 1, 256 tokens. Needs numpy, tokenizers and safetensors."""
+mean pooling, length 1, 256 tokens. Needs its files (`tools/fetch_model.py --english`), numpy, tokenizers and safetensors."""
+import hashlib
+import os
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
+
+MODEL = Path(__file__).resolve().parent.parent / "data/runtime/model-all-minilm-l6-v2"
 
 
 class MiniLM:
@@ -54,6 +59,15 @@ class MiniLM:
             hidden = self._norm(hidden + self._linear(wide, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
         pooled = (hidden * mask[:, :, None]).sum(1)
         return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+
+
+def cached(model, texts):
+    """Embedding takes two minutes: once a set of texts."""
+    name = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"keepsake-minilm-{name}.npy"
+    if not path.is_file():
+        np.save(path, model.embed(texts))
+    return np.load(path)
 
 
 def gelu(x):

@@ -7,10 +7,8 @@ One item a turn ("Caroline: …"), one user a conversation, the question as quer
 the corrected evidence. LOCOMO10.json is data/locomo10.json of snap-research/locomo,
 ERRORS.json is errors.json of dial481/locomo-audit (both CC BY-NC: never commit them). Asked are the product
 through its API (memory_add and memory_search of a server with the builtin model, and of one without it for the
-words alone), exact cosine over the vectors that it made, RRF of those two arms, and a plain BM25 library with
-English stems and stop words. Needs `make build` and what bench/requirements.txt names.
+words alone), and a plain BM25 library with English stems and stop words. What meaning alone finds is in ablation.py. Needs `make build` and what bench/requirements.txt names.
 """
-import hashlib
 import json
 import os
 import sys
@@ -19,17 +17,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import psycopg
 
 from locomo import read
-from minilm import MiniLM
 from results import Progress, record
 from run import REPO, keepsake
-from sql import URL, sql
+from sql import sql
 
 PASSWORD = "a long password\n"
-MODEL = REPO / "data/runtime/model-all-minilm-l6-v2"
-RRF_K = 60
 FOUND_MAX = 50
 MEASURES = ("any@5", "any@10", "any@50", "share@5", "share@10", "all@10", "ndcg@10", "mrr")
 PRINTED = ("any@5", "any@10", "any@50", "share@10", "ndcg@10")
@@ -40,14 +34,12 @@ PARTS = {"1-5": range(0, 5), "6-10": range(5, 10), "1-10": range(0, 10)}
 def main(locomo, errors):
     turns, questions = read(json.load(open(locomo)), json.load(open(errors)))
     print(f"{len(turns)} turns, {len(questions)} questions", flush=True)
-    steps = (("turns added, their vectors made", 70), ("the questions' vectors", 25), ("asking: hybrid", 25), ("asking: words alone", 20), ("the arms, RRF and BM25", 20))
+    steps = (("turns added, their vectors made", 70), ("asking: hybrid", 25), ("asking: words alone", 20), ("BM25", 10))
     progress, found = Progress(steps), {}
     progress.step()
     with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
         tokens = [new_user(server, f"locomo{n}@example.com") for n in range(turns[-1][0] + 1)]
         ids = load(server, tokens, turns)
-        progress.step()
-        asked_vectors = cached(MiniLM(MODEL), [question.text for question in questions])
         progress.step()
         for name, balance in BALANCES.items():
             found[name] = [asked(server, tokens, ids, question, "hybrid", balance) for question in questions]
@@ -55,8 +47,6 @@ def main(locomo, errors):
     with keepsake() as server:
         found["lexical arm alone"] = [asked(server, tokens, ids, question, "fts") for question in questions]
     progress.step()
-    found["vector arm alone"] = vector_arm(ids, questions, asked_vectors)
-    found[f"RRF (k {RRF_K}) of the two arms"] = [fused(*lists) for lists in zip(found["vector arm alone"], found["lexical arm alone"])]
     found["BM25 library, stems and stop words"] = bm25(turns, questions)
     figures = {name: scores(questions, lists) for name, lists in found.items()}
     print(f"{'':36}" + "  ".join(f"{name:>8}" for name in PRINTED))
@@ -65,15 +55,6 @@ def main(locomo, errors):
     record("quality", {"turns": len(turns), "found_max": FOUND_MAX, "questions": counts(questions), "methods": figures},
            {package: version(package) for package in ("bm25s", "PyStemmer")})
     progress.end()
-
-
-def cached(model, texts):
-    """Embedding takes two minutes: once a set of texts."""
-    name = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
-    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"keepsake-minilm-{name}.npy"
-    if not path.is_file():
-        np.save(path, model.embed(texts))
-    return np.load(path)
 
 
 def new_user(server, email):
@@ -101,31 +82,6 @@ def asked(server, tokens, ids, question, mode, balance="meaning"):
             break
     assert answer["mode"] == mode, answer["degraded"]
     return [turn for hit in answer["results"] for turn in ids[question.conversation, hit["id"]]]
-
-
-def vector_arm(ids, questions, asked_vectors):
-    """By exact cosine over the vectors that the server made."""
-    with psycopg.connect(URL) as db:
-        made = db.cursor(binary=True).execute("SELECT source_id, subvector(embedding, 1, 384)::real[] FROM memory_embeddings WHERE state = 'ready' AND passage = 0")
-        vectors = {item: np.array(vector, np.float32) for item, vector in made}
-    mine = {}
-    for conversation in range(max(question.conversation for question in questions) + 1):
-        items = [item for of, item in ids if of == conversation]
-        mine[conversation] = items, np.array([vectors[item] for item in items])
-
-    def nearest(question, vector):
-        items, rows = mine[question.conversation]
-        return [turn for n in np.argsort(-(rows @ vector), kind="stable")[:FOUND_MAX] for turn in ids[question.conversation, items[n]]]
-    return [nearest(question, vector) for question, vector in zip(questions, asked_vectors)]
-
-
-def fused(*lists):
-    """Reciprocal rank fusion."""
-    scores = {}
-    for ranked in lists:
-        for rank, turn in enumerate(ranked, 1):
-            scores[turn] = scores.get(turn, 0) + 1 / (RRF_K + rank)
-    return sorted(scores, key=scores.get, reverse=True)[:FOUND_MAX]
 
 
 def bm25(turns, questions):

@@ -258,6 +258,17 @@ def ablation(figures):
             f"bench/README.md has the other sets.\n\n{table(['', *measures], rows)}")
 
 
+def languages(figures):
+    if not (of := figures.get("languages")):
+        return ""
+    measures = ("any@1", "any@10", "nDCG@10")
+    text = f"## Languages\n\nQuestions in ten languages about 60 notes in English (bench/data/across.jsonl), in percent.\n\n{table(['', *measures], [[language, *(scores[measure] for measure in measures)] for language, scores in of['across'].items()])}"
+    if same := of.get("same"):
+        rows = [[name, arm, *(scores[measure] for measure in measures)] for name, arms in same.items() for arm, scores in arms.items()]
+        text += f"\n\nThe same content in two languages:\n\n{table(['', '', *measures], rows)}"
+    return text
+
+
 # Words and tables
 
 def missing(name):

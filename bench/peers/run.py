@@ -127,7 +127,8 @@ def measure(asked, home, state, until):
         blocks = [block for shape in shapes for block in stages([bench for bench in benches if bench.shape is shape])]
         if asked.locomo:
             import quality  # it looks for the database when it is imported
-            minilm = Embedder(state.port("minilm"), quality.MODEL)
+            from minilm import MODEL
+            minilm = Embedder(state.port("minilm"), MODEL)
             at_end.push(minilm)
             ranked = [bench.peer for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked]
             blocks += [Evidence(peer, asked.locomo, minilm, state, home).stages() for peer in ranked]
