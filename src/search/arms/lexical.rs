@@ -14,7 +14,7 @@ const TELLING_SOURCES_MIN: usize = 1_000;
 /// The share of a word that occurs in another form only, such as its stem.
 const OTHER_FORM: f64 = 0.85;
 /// What a weak word weighs, of its weight by rarity.
-const WEAK: f64 = 0.4;
+const WEAK: f64 = 0.3;
 /// A text loses up to this share by its length, so that of equal ones the shorter is first …
 const LENGTH_SHARE: f64 = 0.1;
 /// … from this many terms on.
