@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_whole_statement_merges_under_any_key() {
-        let all = [known(1, Some("drink"), "Drinks green tea every morning", 0.3)];
+        let all = [known(1, Some("drink"), "Drinks green tea every morning", 0.2)];
         for same in ["drinks green tea every morning.", "drinks tea every morning"] {
             assert_eq!(of("tea", same, &all), Resolution::Merge(ItemId(1)), "{same}");
         }

@@ -64,7 +64,10 @@ struct Trie {
 impl Tokenizer {
     /// From the vocabulary in the order of its numbers.
     pub(crate) fn new(pieces: &[&str], scores: Vec<f32>, normal: Normal) -> Result<Self, Flaw> {
-        if pieces.len() != scores.len() || pieces.len() <= MARKS {
+        if pieces.len() != scores.len()
+            || pieces.len() <= MARKS
+            || scores.iter().any(|s| !s.is_finite())
+        {
             return Err(Flaw);
         }
         let told = (0_u32..).zip(pieces).skip(MARKS);

@@ -135,7 +135,7 @@ impl CandidateSignals {
             identifiers: 0,
             distance,
             // So that its meaning in common is 1 − distance.
-            standing: distance.map(|distance| 5.0 - 6.0 * distance),
+            standing: distance.map(|distance| 4.0 - 5.0 * distance),
             passages: 1,
             best_passage: 0,
             late: None,

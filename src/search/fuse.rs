@@ -21,7 +21,7 @@ pub const USER_WEIGHT: f64 = 0.15;
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// A cosine that stands out by so many deviations has no meaning in common with the query, or all of it (bench/README.md,
 /// "An absolute scale").
-const MEANING: [f64; 2] = [-1.0, 5.0];
+const MEANING: [f64; 2] = [-1.0, 4.0];
 /// Late interaction's share of the meaning, at most; the rest is the embedding's. Tokens alone would rank texts with the same
 /// words above those that say the same in other words.
 pub const LATE_SHARE: f64 = 0.7;
@@ -34,8 +34,8 @@ const BEST_MIN: f64 = 0.3;
 /// What a text with all rare words has of its own likeness above what likeness alone reaches.
 const RARE_STEP: f64 = 0.1;
 /// With so much meaning in common, and so much more, a text may outrank one that has the rare words of a sentence.
-const PARAPHRASE: f64 = 0.5;
-const NEARER: f64 = 0.1;
+const PARAPHRASE: f64 = 0.3;
+const NEARER: f64 = 0.03;
 /// Factor of a turn's score: with the same words, a memory ranks first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 /// Factor of the score of a text that states nothing.
@@ -472,7 +472,7 @@ mod tests {
             |id| with(candidate(id, Some(0.9), 0.3), |c| (c.asks_rare, c.has_rare) = (true, true));
         let like = with(candidate(2, Some(0.0), 0.6), |c| c.asks_rare = true);
         // A rare word among others outranks what is a little like the query, and no paraphrase.
-        for (distance, first) in [(0.3, 2), (0.6, 1)] {
+        for (distance, first) in [(0.3, 2), (0.75, 1)] {
             let among_others = with(rare(1), |c| c.asks_rare = false);
             let union = vec![among_others, candidate(2, Some(distance), 0.2)];
             assert_eq!(scores(union)[0].0, first);

@@ -4,7 +4,8 @@ use time::OffsetDateTime;
 
 use super::Days;
 use super::calendar::day;
-use super::cut::{TimeToken, chunks, parts, tokens};
+use super::chunk::{chunks, parts};
+use super::cut::{TimeToken, tokens};
 use super::lexicon::{Kind, Lexicon, TimeRelation, language_of};
 use crate::clock::Zone;
 use crate::memories::Period;

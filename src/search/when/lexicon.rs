@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::calendar::Unit;
-use super::cut::{Chunk, parts};
+use super::chunk::{Chunk, parts};
 use crate::languages::characters::{fold, is_unspaced};
 use crate::languages::{self, TimeWords};
 
@@ -76,7 +76,7 @@ pub struct Lexicon {
     words: HashSet<String>,
     /// The longest phrase, in words; of an unspaced language, in characters.
     pub longest: usize,
-    script: Script,
+    script: QuestionScript,
 }
 
 impl Lexicon {
@@ -121,9 +121,10 @@ impl Lexicon {
             put(list, Some(kind));
         }
         let of_words = times.months.iter().chain([&times.common]).flatten();
-        let of_words = || of_words.clone().flat_map(|word| word.chars()).filter_map(Script::of);
-        let script = match of_words().any(|script| script == Script::Kana) {
-            true => Some(Script::Kana),
+        let of_words =
+            || of_words.clone().flat_map(|word| word.chars()).filter_map(QuestionScript::of);
+        let script = match of_words().any(|script| script == QuestionScript::Kana) {
+            true => Some(QuestionScript::Kana),
             false => of_words().next(),
         };
         Self {
@@ -132,7 +133,7 @@ impl Lexicon {
             ambiguous: times.ambiguous.iter().map(|word| fold(word)).collect(),
             words,
             longest,
-            script: script.unwrap_or(Script::Latin),
+            script: script.unwrap_or(QuestionScript::Latin),
         }
     }
 }
@@ -226,7 +227,7 @@ static ALL: LazyLock<Vec<Lexicon>> = LazyLock::new(|| {
 /// those that write dates in digits.
 pub fn language_of(chunks: &[Chunk]) -> Vec<&'static Lexicon> {
     let mut counts = vec![0; ALL.len()];
-    let scripts = Script::all_of(chunks);
+    let scripts = QuestionScript::all_of(chunks);
     for chunk in chunks {
         let words = parts(&chunk.text);
         for (lexicon, count) in ALL.iter().zip(&mut counts) {
@@ -271,7 +272,7 @@ impl Lexicon {
 
 /// Which languages a question may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Script {
+enum QuestionScript {
     Latin,
     Cyrillic,
     Arabic,
@@ -281,7 +282,7 @@ enum Script {
     Hangul,
 }
 
-impl Script {
+impl QuestionScript {
     fn of(c: char) -> Option<Self> {
         Some(match u32::from(c) {
             0x41..=0x24F if c.is_alphabetic() => Self::Latin,

@@ -2,6 +2,7 @@
 //! `languages/`; a language without them has no times but those in digits.
 
 mod calendar;
+mod chunk;
 mod cut;
 mod event;
 mod lexicon;
@@ -15,7 +16,8 @@ use std::ops::Range;
 
 use time::{Date, OffsetDateTime};
 
-use self::cut::{Chunk, chunks, parts, tokens};
+use self::chunk::{Chunk, chunks, parts};
+use self::cut::tokens;
 pub use self::event::EventClause;
 use self::lexicon::{Lexicon, TimeRelation, language_of};
 use self::reading::TimeReading;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use keepsake::backup::{self, BackupFile};
 use keepsake::clock::{Clock, WallClock};
-use keepsake::providers::builtin;
+use keepsake::providers::builtin::{self, BuiltinModel};
 use serde_json::{Value, json};
 
 use super::upgrade::{finds_what_is_meant, found, tool, vectors};
@@ -59,6 +59,8 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         let tokens: Value = serde_json::from_slice(&tokens).unwrap();
         let [anna, ben] = ["anna", "ben"].map(|name| tokens[name].as_str().unwrap());
         let app = restored(&path).await;
+        // The English model's vectors stay as they are as long as an admin keeps it.
+        app.embeddings.set_builtin_model(BuiltinModel::English).await.unwrap();
 
         let of_before = vectors(&app).await;
         let all = finds_what_is_meant(&app, [anna, ben]).await;
@@ -80,6 +82,12 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         assert_eq!(app.count(PENDING).await, 0, "{path:?}");
         let found = found(&app, ben, "What does he offer at the weekend?").await;
         assert_eq!(found.first().map(String::as_str), Some("Ben sells honey on Saturdays."));
+
+        app.embeddings.set_builtin_model(BuiltinModel::Multilingual).await.unwrap();
+        app.run_due().await;
+        let made = "embedding_spaces WHERE state = 'active' AND model = 'multilingual-e5-small'";
+        assert!(app.count(made).await >= 2 && app.count(PENDING).await == 0, "{path:?}");
+        finds_what_is_meant(&app, [anna, ben]).await;
 
         let browser = signed_in(&app, "anna").await;
         for page in PAGES.split(' ') {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use keepsake::db;
+use keepsake::providers::builtin::{self, BuiltinModel};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -93,11 +94,13 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     }
 
     let app = TestApp::start_as(Wish {
-        builtin: Some(keepsake::providers::builtin::find(std::path::Path::new("data"))),
+        builtin: Some(builtin::find(std::path::Path::new("data"))),
         database: Some(options),
         ..Wish::default()
     })
     .await;
+    // The English model's vectors stay as they are as long as an admin keeps it.
+    app.embeddings.set_builtin_model(BuiltinModel::English).await.unwrap();
     // Whoever was here before fading came decides about it.
     let switched_off = app.count("fading_settings WHERE NOT is_on").await;
     assert_eq!(switched_off, app.count("users").await);
@@ -132,6 +135,11 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     app.run_job("embed").await;
     assert_eq!(app.count(pending).await, 0);
     assert_eq!(vectors(&app).await, kept);
+    finds_what_is_meant(&app, tokens).await;
+    app.embeddings.set_builtin_model(BuiltinModel::Multilingual).await.unwrap();
+    app.run_job("embed").await;
+    assert_eq!(app.count(pending).await, 0);
+    assert_ne!(vectors(&app).await, kept);
     finds_what_is_meant(&app, tokens).await;
 
     // What is added now lies beside it.
