@@ -41,7 +41,7 @@ async function embeddings(t, { javaScriptEnabled }) {
     }
     await tool(token, "memory_archive", { item_id: archived });
     await page.goto(settings);
-    await page.getByRole("heading", { name: "Builtin MiniLM" }).waitFor();
+    await page.getByRole("heading", { name: "Builtin model" }).waitFor();
     await until("the builtin model", allReady);
     const found = await tool(token, "memory_search", { query: "a two-wheeled vehicle", limit: 3 });
     assert.equal(found.mode, "hybrid");
@@ -67,7 +67,7 @@ async function embeddings(t, { javaScriptEnabled }) {
     await press("Save");
     await page.locator(".ask").getByText(`${ITEMS} memories will be rebuilt with first-model`).waitFor();
     await page.goto(settings);
-    await page.getByRole("heading", { name: "Builtin MiniLM" }).waitFor();
+    await page.getByRole("heading", { name: "Builtin model" }).waitFor();
     assert.equal(endpoint.state.texts, 0);
   });
 
@@ -108,7 +108,7 @@ async function embeddings(t, { javaScriptEnabled }) {
     await page.waitForURL(settings);
     await until("the figures", async () => (await measured.locator("table").count()) > 0);
     await measured.getByText("Your endpoint · first-model").waitFor();
-    await measured.getByText("Builtin MiniLM").waitFor();
+    await measured.getByText("Builtin model").waitFor();
     const rows = await measured.locator("tbody tr:has(td)").allInnerTexts();
     assert.equal(rows.length, 6);
     for (const row of rows) assert.match(row, /\d+ %\s+\d+ %$/);

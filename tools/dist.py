@@ -122,8 +122,8 @@ def licences():
         for text in texts or [f"Licensed under {package['license']}. {package.get('repository') or ''}"]:
             of_text.setdefault(text.strip(), []).append(label)
     parts = ["Keepsake contains the work of others, under these licences. Those of PostgreSQL and pgvector are in\n"
-             "runtime/postgresql-*/*.dist-info/licenses; the embedding model all-MiniLM-L6-v2 is licensed under\n"
-             "Apache 2.0, whose text is in LICENSE-APACHE.\n"]
+             "runtime/postgresql-*/*.dist-info/licenses; that of the embedding model in\n"
+             "runtime/model-*/LICENSE.\n"]
     line = "=" * 100
     parts += [f"{line}\n{chr(10).join(labels)}\n{line}\n\n{text}\n" for text, labels in of_text.items()]
     return "\n".join(parts)
