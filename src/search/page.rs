@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::candidate::FoundItem;
 use super::fuse::Explanation;
-use super::relevance;
+use super::relevance::Confidence;
 use super::snippet::Snippet;
 use crate::memories::Period;
 
@@ -54,18 +54,15 @@ pub struct ResultPage {
     pub has_lent: bool,
     /// The time that was asked for, or that the query names.
     pub time: Option<Period>,
-    /// Probability that the answer is among the hits, 0 to 1; `None` in a listing by date, or with `nearest_below`.
-    pub confidence: Option<f64>,
+    /// `None` in a listing by date, or with `nearest_below`.
+    pub confidence: Option<Confidence>,
     /// The highest similarity of what was found, if all of it is below the query's `min_similarity`.
     pub nearest_below: Option<f64>,
 }
 
 impl ResultPage {
-    /// Whether probably nothing here answers the query. Unknown for a search by words, unless no word matches.
+    /// Whether probably nothing here answers the query.
     pub fn is_probably_absent(&self) -> bool {
-        let is_hybrid = self.mode == Mode::Hybrid;
-        let is_unsure =
-            |sure| sure < relevance::CONFIDENCE_MIN && (is_hybrid || self.hits.is_empty());
-        self.confidence.is_some_and(is_unsure)
+        self.confidence.is_some_and(|confidence| confidence.is_probably_absent)
     }
 }

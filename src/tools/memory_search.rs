@@ -277,7 +277,7 @@ impl Tool for MemorySearch {
             page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
         let output = SearchOutput {
             results,
-            confidence: page.confidence,
+            confidence: page.confidence.map(|confidence| confidence.value),
             note,
             time: page.time.map(|time| TimeMeant { from: time.from, until: time.until }),
             mode: page.mode.as_str(),

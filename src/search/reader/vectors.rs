@@ -17,8 +17,8 @@ const SPREAD_MAX: usize = 512;
 const PAIRED_MAX: usize = 24;
 /// Weight of the prior, in vectors.
 const PRIOR: f64 = 10.0;
-/// Mean and deviation of the cosines of unrelated texts, for a memory that has no pairs of vectors yet (MiniLM's).
-const USUAL: (f64, f64) = (0.12, 0.1);
+/// The cosines of unrelated texts, for a memory that has no pairs of vectors yet (of the builtin model).
+pub const UNRELATED: Spread = Spread { mean: 0.18, deviation: 0.11 };
 /// More passages are more chances to be near by accident: how many deviations the nearest of several is moved away, times
 /// √(2 ln passages) (bench/README.md, "Long texts").
 const BY_ACCIDENT: f64 = 0.5;
@@ -207,7 +207,7 @@ impl Vectors {
             }
         }
         let (mean, deviation) = match paired.len() {
-            0..3 => USUAL,
+            0..3 => (UNRELATED.mean, UNRELATED.deviation),
             _ => moments(&paired, (0.0, 0.0), 0.0),
         };
         let (mean, deviation) = moments(&cosines, (mean, deviation), PRIOR);
