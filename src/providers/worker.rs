@@ -117,7 +117,7 @@ impl BuiltinModels {
     ) -> Result<Embedded, ProviderError> {
         let missing = ProviderError::BuiltinMissing;
         if !self.has(model) {
-            return Err(missing(BuiltinFlaw::NoFiles));
+            return Err(missing(BuiltinFlaw::NoFiles(model)));
         }
         let state = self.of(model);
         let queues = state.queues.get_or_init(|| Queues::start(state.model, &state.folder));
