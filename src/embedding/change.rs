@@ -106,7 +106,7 @@ impl Embeddings {
         let mut wanted = settings::of_user(&mut tx, user).await?;
         wanted.declined = None;
         let staged = change(&mut wanted)?;
-        let effective = self.effective_of(&wanted, &system);
+        let effective = wanted.effective(&system);
         let spaces = Spaces::of(&mut tx, user).await?;
         if let Some(provider) = effective.settings()
             && spaces.need_rebuild(provider)

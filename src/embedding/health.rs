@@ -98,11 +98,12 @@ impl Embeddings {
 
     pub async fn builtin_state(&self) -> Result<BuiltinState, sqlx::Error> {
         let system = self.system_settings().await?;
-        Ok(match self.builtin(&system) {
+        let (embedder, model) = (&self.shared.embedder, system.builtin_model);
+        Ok(match model {
             _ if !system.builtin_enabled => BuiltinState::Off,
-            None => BuiltinState::Missing,
-            Some(model) if self.shared.embedder.is_builtin_loaded(model) => BuiltinState::Loaded,
-            Some(_) => BuiltinState::Present,
+            _ if !embedder.has(model) => BuiltinState::Missing,
+            _ if embedder.is_builtin_loaded(model) => BuiltinState::Loaded,
+            _ => BuiltinState::Present,
         })
     }
 
@@ -123,6 +124,6 @@ impl Embeddings {
         &self,
         conn: &mut PgConnection,
     ) -> Result<OpenEmbeddings, sqlx::Error> {
-        store::count_open(conn, self.builtin(&self.system_settings().await?).is_some()).await
+        store::count_open(conn, self.system_settings().await?.builtin_enabled).await
     }
 }

@@ -185,7 +185,7 @@ impl Embeddings {
         noted: Noted,
     ) -> Result<EmbeddingState, EmbeddingError> {
         let system = self.system_settings().await?;
-        let has_provider = self.has_provider(noted.enabled, noted.own_enabled, &system);
+        let has_provider = has_provider(noted.enabled, noted.own_enabled, &system);
         // Boxed because it is rare: its state would enlarge every add's future.
         if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
@@ -239,32 +239,13 @@ impl Embeddings {
     ) -> Result<(UserEmbeddingSettings, Effective<SpaceSettings>), sqlx::Error> {
         let user_settings = settings::of_user(conn, user).await?;
         let system = self.system_settings().await?;
-        let effective = self.effective_of(&user_settings, &system);
+        let effective = user_settings.effective(&system);
         Ok((user_settings, effective))
     }
 
-    /// Whether a provider is configured, by the rules of [`UserEmbeddingSettings::effective`].
-    fn has_provider(
-        &self,
-        enabled: bool,
-        own_enabled: bool,
-        system: &SystemEmbeddingSettings,
-    ) -> bool {
-        let has_builtin = system.builtin_enabled && self.builtin(system).is_some();
-        enabled && (system.provider.is_some() || own_enabled || has_builtin)
-    }
-
-    /// The builtin model to use, if its files exist.
-    fn builtin(&self, system: &SystemEmbeddingSettings) -> Option<BuiltinModel> {
-        self.shared.embedder.builtin(system.builtin_model)
-    }
-
-    fn effective_of(
-        &self,
-        user: &UserEmbeddingSettings,
-        system: &SystemEmbeddingSettings,
-    ) -> Effective<SpaceSettings> {
-        user.effective(system, self.builtin(system))
+    /// The builtin model of these settings, if its files are missing.
+    fn missing_model(&self, wanted: &SpaceSettings) -> Option<BuiltinModel> {
+        wanted.builtin_model().filter(|model| !self.shared.embedder.has(*model))
     }
 
     /// Cached for [`SYSTEM_SETTINGS_KEPT_FOR`], because every search needs them: a change on another server takes effect a
@@ -278,7 +259,8 @@ impl Embeddings {
         }
         let read_at = Instant::now();
         let mut conn = self.db.system_connection().await?;
-        let settings = settings::store::find_system_embedding_settings(&mut conn).await?;
+        let mut settings = settings::store::find_system_embedding_settings(&mut conn).await?;
+        settings.builtin_enabled &= self.shared.embedder.runs_builtin();
         let mut system = self.shared.system.lock().unwrap_or_else(PoisonError::into_inner);
         *system = Some((read_at, settings.clone()));
         Ok(settings)
@@ -298,4 +280,9 @@ impl Embeddings {
     fn forget_system_settings(&self) {
         *self.shared.system.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// Whether a provider is configured, by the rules of [`UserEmbeddingSettings::effective`].
+fn has_provider(enabled: bool, own_enabled: bool, system: &SystemEmbeddingSettings) -> bool {
+    enabled && (system.provider.is_some() || own_enabled || system.builtin_enabled)
 }

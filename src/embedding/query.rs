@@ -11,7 +11,7 @@ use super::model::{
     without_speakers,
 };
 use super::tokens::QueryTokens;
-use super::{Embeddings, Vector};
+use super::{Embeddings, Vector, has_provider};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemEmbeddingSettings;
 use crate::providers::{Endpoint, ProviderError, QueryPriority};
@@ -75,6 +75,15 @@ pub(super) fn has_signs(space: &Space, system: &SystemEmbeddingSettings) -> bool
     system.late_interaction && space.token_signs == TokenSigns::All
 }
 
+/// Why no provider is used, by the rules of [`Effective`](crate::providers::settings::Effective).
+fn words_alone(serving: &Serving, system: &SystemEmbeddingSettings) -> Option<&'static str> {
+    match (serving.enabled, has_provider(true, serving.own_enabled, system)) {
+        (false, _) => Some("embeddings are switched off, so this was found by words alone"),
+        (true, false) => Some("no embedding provider is set up, so this was found by words alone"),
+        (true, true) => None,
+    }
+}
+
 impl Embeddings {
     /// Embeds the query; a failure becomes the reason in the result. On a cache miss, the transaction is ended before the
     /// provider is called, and `None` is returned for it.
@@ -91,7 +100,7 @@ impl Embeddings {
         names: &[NamedWord],
     ) -> Result<(Option<Tx>, QueryEmbedding), sqlx::Error> {
         let system = self.system_settings().await?;
-        if let Some(reason) = self.words_alone(&serving, &system) {
+        if let Some(reason) = words_alone(&serving, &system) {
             return Ok((Some(tx), QueryEmbedding::degraded(reason)));
         }
         let Some(space) = serving.space else {
@@ -142,50 +151,16 @@ impl Embeddings {
         Ok((tx, embedding))
     }
 
-    /// Why no provider is used, by the rules of [`Effective`](crate::providers::settings::Effective).
-    fn words_alone(
-        &self,
-        serving: &Serving,
-        system: &SystemEmbeddingSettings,
-    ) -> Option<&'static str> {
-        let has_provider = self.has_provider(true, serving.own_enabled, system);
-        match (serving.enabled, has_provider) {
-            (false, _) => Some("embeddings are switched off, so this was found by words alone"),
-            (true, false) => {
-                Some("no embedding provider is set up, so this was found by words alone")
-            }
-            (true, true) => None,
-        }
-    }
-
-    /// The current query prefix of the builtin model or of this system provider, if it is in use.
-    fn shared_prefix<'a>(
-        &self,
-        system_provider_id: Option<i64>,
-        system: &'a SystemEmbeddingSettings,
-    ) -> Option<&'a str> {
-        match &system.provider {
-            Some(provider) => (provider.system_provider_id == system_provider_id)
-                .then_some(provider.query_prefix.as_str()),
-            None => {
-                let is_builtin =
-                    system_provider_id.is_none() && self.has_provider(true, false, system);
-                is_builtin.then_some("")
-            }
-        }
-    }
-
     /// Replaces the stored prefix of a system provider's space: the admin may have changed it since.
     pub(super) fn with_prefix_in_force(
         &self,
         mut space: Space,
         system: &SystemEmbeddingSettings,
     ) -> Space {
-        let id = space.settings.system_provider_id;
-        if id.is_some()
-            && let Some(prefix) = self.shared_prefix(id, system)
+        if let Some(provider) = &system.provider
+            && provider.system_provider_id == space.settings.system_provider_id
         {
-            prefix.clone_into(&mut space.settings.query_prefix);
+            space.settings.query_prefix.clone_from(&provider.query_prefix);
         }
         space
     }
@@ -194,7 +169,8 @@ impl Embeddings {
     pub async fn warm_up(&self) {
         let system = self.system_settings().await.ok();
         let system = system.filter(|s| s.builtin_enabled && s.provider.is_none());
-        if let Some(model) = system.and_then(|system| self.builtin(&system)) {
+        let model = system.map(|system| system.builtin_model);
+        if let Some(model) = model.filter(|model| self.shared.embedder.has(*model)) {
             let warmed = self
                 .shared
                 .embedder

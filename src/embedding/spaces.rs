@@ -232,7 +232,11 @@ impl Embeddings {
             return Ok(());
         };
         let spaces = Spaces::of(&mut tx, user).await?;
-        if !spaces.has(wanted) {
+        // Vectors that serve are not given up for those of a model that cannot make them.
+        let waits = spaces.need_rebuild(wanted)
+            && spaces.serving().is_some()
+            && self.missing_model(wanted).is_some();
+        if !spaces.has(wanted) && !waits {
             self.follow(&mut tx, user, &effective, FollowReason::Behind).await?;
         }
         // An admin may have changed the key, or selected the same provider again.

@@ -10,7 +10,9 @@ impl Embeddings {
     /// Ordered by id.
     pub async fn users_with_work(&self) -> Result<Vec<UserId>, EmbeddingError> {
         let now = self.now();
-        let builtin = self.builtin(&self.system_settings().await?).map(BuiltinModel::name);
+        let system = self.system_settings().await?;
+        let model = Some(system.builtin_model).filter(|model| self.shared.embedder.has(*model));
+        let builtin = (system.builtin_enabled, model.map(BuiltinModel::name));
         let mut conn = self.db.system_connection().await?;
         let outlived = (now - RETIRED_FOR, now - COMPARED_FOR);
         Ok(store::list_users_with_work(&mut conn, builtin, now, outlived).await?)

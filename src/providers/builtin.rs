@@ -36,13 +36,6 @@ impl BuiltinModel {
         }
     }
 
-    pub fn other(self) -> Self {
-        match self {
-            Self::Multilingual => Self::English,
-            Self::English => Self::Multilingual,
-        }
-    }
-
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|model| model.name() == name)
     }
@@ -60,6 +53,13 @@ impl BuiltinModel {
         match self {
             Self::Multilingual => "model-multilingual-e5-small",
             Self::English => "model-all-minilm-l6-v2",
+        }
+    }
+
+    pub(super) fn fetched_by(self) -> &'static str {
+        match self {
+            Self::Multilingual => "python3 tools/fetch_model.py",
+            Self::English => "python3 tools/fetch_model.py --english",
         }
     }
 
@@ -151,7 +151,7 @@ pub(super) struct PartialWork {
 impl Loaded {
     pub(super) fn from_folder(kind: BuiltinModel, folder: &Path) -> Result<Self, BuiltinFlaw> {
         if !kind.is_in(folder) {
-            return Err(BuiltinFlaw::NoFiles);
+            return Err(BuiltinFlaw::NoFiles(kind));
         }
         let read = |name| fs::read(folder.join(name)).map_err(|_| BuiltinFlaw::Unreadable);
         let damaged = |_| BuiltinFlaw::Damaged;

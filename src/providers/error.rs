@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::MAX_DIMENSIONS;
+use super::builtin::BuiltinModel;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
@@ -135,8 +136,8 @@ pub enum WrongVector {
 /// Why the built-in model does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinFlaw {
-    #[error("its files are not in the data folder; `make build` fetches them")]
-    NoFiles,
+    #[error("the files of {} are not in the data folder; `{}` fetches them", .0.name(), .0.fetched_by())]
+    NoFiles(BuiltinModel),
     #[error("its files cannot be read: check who may read the data folder")]
     Unreadable,
     #[error(

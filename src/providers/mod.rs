@@ -145,12 +145,14 @@ impl Embedder {
         DocumentFetcher::new(self.shared.http.clone())
     }
 
-    /// The builtin model to use: the wanted one or, if its files do not exist, another. Checked each time, so that a model can
-    /// be fetched without a restart.
-    pub fn builtin(&self, wanted: BuiltinModel) -> Option<BuiltinModel> {
-        let models = self.shared.builtin.as_ref()?;
-        let mut all = [wanted].into_iter().chain(BuiltinModel::ALL);
-        all.find(|model| models.has(*model))
+    /// Whether it runs builtin models, if their files exist.
+    pub fn runs_builtin(&self) -> bool {
+        self.shared.builtin.is_some()
+    }
+
+    /// Whether the files of this builtin model exist. Checked each time, so that a model can be fetched without a restart.
+    pub fn has(&self, model: BuiltinModel) -> bool {
+        self.shared.builtin.as_ref().is_some_and(|models| models.has(model))
     }
 
     /// Whether it was called, and so is loaded or loading.
@@ -252,8 +254,7 @@ impl Embedder {
             ProviderType::Builtin => {
                 let off = ProviderError::BuiltinMissing(BuiltinFlaw::Off);
                 let models = self.shared.builtin.as_ref().ok_or(off)?;
-                let unknown = ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles);
-                let model = BuiltinModel::of_name(&endpoint.model).ok_or(unknown)?;
+                let model = BuiltinModel::of_name(&endpoint.model).unwrap_or_default();
                 match purpose {
                     Purpose::Query(QueryPriority::Search) => models.embed_query(model, texts).await,
                     Purpose::Query(_) => models.look_up(model, texts).await,

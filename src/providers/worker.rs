@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
@@ -25,6 +25,9 @@ const BATCH_NICENESS: i32 = 5;
 
 /// How long to wait before retrying to load the files.
 const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);
+
+/// After this long without a query, the weights of the model of earlier versions are dropped.
+const UNUSED_FOR: Duration = Duration::from_secs(600);
 
 /// A handle to the models; clones share them. A model's threads and its 90 MB of weights are created at the first call, and
 /// dropped with the last handle.
@@ -117,7 +120,7 @@ impl BuiltinModels {
     ) -> Result<Embedded, ProviderError> {
         let missing = ProviderError::BuiltinMissing;
         if !self.has(model) {
-            return Err(missing(BuiltinFlaw::NoFiles));
+            return Err(missing(BuiltinFlaw::NoFiles(model)));
         }
         let state = self.of(model);
         let queues = state.queues.get_or_init(|| Queues::start(state.model, &state.folder));
@@ -140,8 +143,8 @@ impl Queues {
             // Its products are small: a second thread would cost more than it saves, and a pool would wait
             // for its slowest thread.
             let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-            // Only waits for channels.
-            let waits = tokio::runtime::Builder::new_current_thread().build();
+            // Only waits for channels and time.
+            let waits = tokio::runtime::Builder::new_current_thread().enable_time().build();
             match (alone.build(), waits) {
                 (Ok(_pool), Ok(waits)) => {
                     waits.block_on(answer_queries(&weights, waiting, waiting_lookups));
@@ -198,12 +201,16 @@ async fn answer_queries(
     loop {
         let jobs: Vec<EmbedJob> = tokio::select! {
             biased;
-            Some(first) = waiting.recv() => {
+            first = waiting.recv() => {
+                let Some(first) = first else { return };
                 let others = std::iter::from_fn(|| waiting.try_recv().ok());
                 std::iter::once(first).chain(others.take(MAX_QUERIES_TOGETHER - 1)).collect()
             }
             Some(lookup) = lookups.recv() => vec![lookup],
-            else => return,
+            () = tokio::time::sleep(UNUSED_FOR), if weights.model != BuiltinModel::default() => {
+                weights.kept().model = None;
+                continue;
+            }
         };
         let wanted = jobs.into_iter().filter(|job| !job.reply.is_closed());
         answer_together(weights, wanted.collect());
@@ -271,8 +278,12 @@ impl SharedWeights {
         catch_unwind(AssertUnwindSafe(|| run(&model))).unwrap_or(Err(BuiltinFlaw::Failed))
     }
 
+    fn kept(&self) -> MutexGuard<'_, LoadedWeights> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn loaded(&self) -> Result<Arc<Loaded>, BuiltinFlaw> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
         if let Some(model) = &kept.model {
             return Ok(model.clone());
         }

@@ -12,8 +12,9 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Confirm, Done, Field, FormError, NoSuchPage, Section, StateBadge, count, framed,
+    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, framed,
 };
+use crate::islands::LiveProgress;
 use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
 pub use backups::Backups;
 pub use jobs::Jobs;
@@ -24,6 +25,7 @@ pub use users::Users;
 const PATH: &str = "/admin";
 const JOBS_PATH: &str = "/admin/jobs";
 const EMBEDDINGS_PATH: &str = "/admin/embeddings";
+const LOOK_SECONDS: u32 = 2;
 
 #[component]
 pub fn Admin() -> impl IntoView {
@@ -39,7 +41,7 @@ pub fn Admin() -> impl IntoView {
 #[component]
 fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
-        <div class="page">
+        <div class="page" data-renewed-from=PATH>
             <h1>"Admin"</h1>
             <p class="lead">"Settings for the whole server."</p>
             <Done form=form.clone() />
@@ -63,6 +65,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
             </div>
         </div>
+        <LiveProgress />
     }
     .into_any()
 }
@@ -111,48 +114,39 @@ fn Figures(page: AdminPage) -> impl IntoView {
 
 #[component]
 fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
-    let is_on = page.builtin_present && page.builtin_enabled;
     let (action, label) = match page.builtin_enabled {
         true => ("builtin_off", "Switch it off"),
         false => ("builtin_on", "Switch it on"),
     };
-    let confirm = form.confirm.clone().map(
-        |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
-    );
-    // Where there is nothing to switch, no switch.
-    let switch = page.builtin_present.then(|| {
-        view! {
+    let state = match page.missing_model {
+        _ if !page.builtin_enabled => "off",
+        Some(_) => "waiting",
+        None => "on",
+    };
+    let look_again = page.exchange.is_under_way().then_some(LOOK_SECONDS);
+    let is_missing = page.missing_model.is_some();
+    view! {
+        <section
+            class="part"
+            data-live="builtin"
+            data-look-again=look_again
+            aria-labelledby="builtin"
+        >
+            <div class="title-row">
+                <h2 id="builtin">"Builtin model"</h2>
+                <StateBadge state />
+            </div>
+            <p>
+                "It serves users without an endpoint of their own, unless a system llama.cpp is set. It runs inside this server."
+            </p>
+            {page.missing_model.map(|missing| view! { <p class="problem">{missing}</p> })}
+            {page.builtin_enabled.then(|| view! { <Exchange of=page.exchange is_missing /> })}
+            <FormError form fields=&[] />
             <form method="post" action=EMBEDDINGS_PATH>
                 <button type="submit" name="action" value=action>
                     {label}
                 </button>
             </form>
-        }
-    });
-    let exchange =
-        page.exchange.filter(|_| page.builtin_enabled).map(|of| view! { <Exchange of /> });
-    let missing = (!page.builtin_present).then(|| {
-        view! {
-            <p class="aside">
-                "The builtin model's weights are not in the data folder. " <code>"make build"</code>
-                " fetches them."
-            </p>
-        }
-    });
-    view! {
-        <section class="part" aria-labelledby="builtin">
-            <div class="title-row">
-                <h2 id="builtin">"Builtin model"</h2>
-                <StateBadge state=if is_on { "on" } else { "off" } />
-            </div>
-            <p>
-                "It serves users without an endpoint of their own, unless a system llama.cpp is set. It runs inside this server."
-            </p>
-            {missing}
-            {confirm}
-            {exchange}
-            <FormError form fields=&[] />
-            {switch}
         </section>
     }
     .into_any()
@@ -160,37 +154,43 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
 
 /// Nothing once it is over.
 #[component]
-fn Exchange(of: BuiltinExchange) -> impl IntoView {
-    let (action, label) = match of.is_postponed {
-        true => ("builtin_multilingual", "Use the multilingual model"),
-        false => ("builtin_english", "Postpone"),
+fn Exchange(of: BuiltinExchange, is_missing: bool) -> impl IntoView {
+    let (text, action, label) = match of.is_postponed {
+        true => (
+            "The English model is in use. The multilingual one understands a hundred languages; all memories are embedded again for it, while the old embeddings serve.",
+            "builtin_multilingual",
+            "Use the multilingual model",
+        ),
+        false if is_missing => {
+            ("Until then the English model's embeddings serve.", "builtin_english", "Postpone")
+        }
+        false => (
+            "All memories are being embedded again with the multilingual model. The old embeddings serve meanwhile.",
+            "builtin_english",
+            "Postpone",
+        ),
     };
-    let text = match of.is_postponed {
-        true => {
-            "The English model is in use. The multilingual one understands a hundred languages; all memories are embedded again for it, while the old embeddings serve."
-        }
-        false => {
-            "All memories are being embedded again with the multilingual model. The old embeddings serve meanwhile."
-        }
-    };
-    let under_way = (of.done < of.users).then(|| {
-        let text = format!(" {} of {} users are done.", count(of.done), count(of.users));
-        view! {
-            <p>
-                <progress max=of.users value=of.done aria-label="Users with new embeddings"></progress>
-                {text}
-            </p>
-        }
+    let progress = of.is_under_way().then(|| {
+        let line = format!("{} of {} users done", count(of.done), count(of.users));
+        let label = "Users with new embeddings".to_owned();
+        view! { <Progress label done=of.done failed=0 total=of.users line /> }
     });
-    (of.is_postponed || under_way.is_some()).then(|| {
+    let switch = (of.is_postponed || of.can_postpone).then(|| {
         view! {
             <form method="post" action=EMBEDDINGS_PATH>
-                <p>{text}</p>
-                {under_way}
                 <button type="submit" name="action" value=action>
                     {label} <span class="visually-hidden">": builtin model"</span>
                 </button>
             </form>
+        }
+    });
+    (of.is_postponed || progress.is_some()).then(|| {
+        view! {
+            <div class="rebuild">
+                <p>{text}</p>
+                {progress}
+                {switch}
+            </div>
         }
     })
 }
@@ -201,20 +201,22 @@ fn Late(late: LateSwitch, form: FormState) -> impl IntoView {
         true => ("on", "late_off", "Switch it off"),
         false => ("off", "late_on", "Switch it on"),
     };
-    let under_way = (late.done < late.users).then(|| {
-        let what = match late.is_on {
+    let is_under_way = late.done < late.users;
+    let progress = is_under_way.then(|| {
+        let label = match late.is_on {
             true => "Creating token vectors",
             false => "Removing token vectors",
         };
-        view! {
-            <p>
-                <progress max=late.users value=late.done aria-label=what></progress>
-                {format!(" {what} for {} of {} users.", count(late.done), count(late.users))}
-            </p>
-        }
+        let line = format!("{label}: {} of {} users done", count(late.done), count(late.users));
+        view! { <Progress label=label.to_owned() done=late.done failed=0 total=late.users line /> }
     });
     view! {
-        <section class="part" aria-labelledby="late">
+        <section
+            class="part"
+            data-live="late"
+            data-look-again=is_under_way.then_some(LOOK_SECONDS)
+            aria-labelledby="late"
+        >
             <div class="title-row">
                 <h2 id="late">"Late interaction"</h2>
                 <StateBadge state />
@@ -222,7 +224,7 @@ fn Late(late: LateSwitch, form: FormState) -> impl IntoView {
             <p>
                 "Search also compares each word of the query with each word of a memory. It finds more, and takes about 1.5 kB of disk per memory. Only the builtin model supports it."
             </p>
-            {under_way}
+            {progress}
             <FormError form fields=&[] />
             <form method="post" action=EMBEDDINGS_PATH>
                 <button type="submit" name="action" value=action>

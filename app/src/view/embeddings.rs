@@ -109,8 +109,8 @@ pub struct FailedItem {
 pub struct EmbeddingsPage {
     /// `false`: this user has switched embeddings off.
     pub is_enabled: bool,
-    /// `false`: the weights are not in the data folder.
-    pub builtin_present: bool,
+    /// One sentence: the files of the builtin model that should make the vectors are missing.
+    pub missing_model: Option<String>,
     pub effective: EffectiveProvider,
     /// What search uses now; `None`: words alone.
     pub serving: Option<SpaceView>,
@@ -211,11 +211,10 @@ pub struct AdminPage {
     /// the chat model where nothing else makes vectors.
     pub system: EndpointView,
     pub chat: SystemChatView,
-    /// `false`: the weights are not in the data folder.
-    pub builtin_present: bool,
+    /// One sentence: the builtin model's files are missing.
+    pub missing_model: Option<String>,
     pub builtin_enabled: bool,
-    /// Where the English model of earlier versions is there too.
-    pub exchange: Option<BuiltinExchange>,
+    pub exchange: BuiltinExchange,
     pub late: LateSwitch,
     /// The pages show memories and change none.
     pub is_browser_read_only: bool,
@@ -232,9 +231,17 @@ pub struct AdminPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltinExchange {
     pub is_postponed: bool,
+    /// The English model's files are there.
+    pub can_postpone: bool,
     /// Of the builtin model, and those of them whom the wanted one serves.
     pub users: i64,
     pub done: i64,
+}
+
+impl BuiltinExchange {
+    pub fn is_under_way(self) -> bool {
+        self.done < self.users
+    }
 }
 
 /// Of all users together.

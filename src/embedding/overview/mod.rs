@@ -9,6 +9,7 @@ use super::model::{FailedEmbedding, PendingMemories, Space, StateCounts, Texts, 
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
+use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{
     Effective, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings,
 };
@@ -19,7 +20,8 @@ pub struct EmbeddingOverview {
     pub settings: UserEmbeddingSettings,
     pub system: SystemEmbeddingSettings,
     pub effective: Effective<SpaceSettings>,
-    pub has_builtin: bool,
+    /// The builtin model of the effective settings, if its files are missing.
+    pub missing_model: Option<BuiltinModel>,
     /// The space that searches use.
     pub serving: Option<Space>,
     /// Of the serving space.
@@ -85,7 +87,7 @@ impl Embeddings {
             && effective.settings().is_some_and(|wanted| !spaces.has(wanted));
         Ok(EmbeddingOverview {
             serving: spaces.serving().cloned(),
-            has_builtin: self.builtin(&system).is_some(),
+            missing_model: effective.settings().and_then(|wanted| self.missing_model(wanted)),
             settings,
             system,
             effective,

@@ -38,7 +38,8 @@ pub enum SystemSaved {
 /// The data of the admin page.
 pub struct SystemOverview {
     pub settings: SystemEmbeddingSettings,
-    pub has_builtin: bool,
+    /// The builtin model, if its files are missing.
+    pub missing_model: Option<BuiltinModel>,
     /// When the current provider was set.
     pub provider_since: Option<OffsetDateTime>,
     /// `KEEPSAKE_LLAMACPP_URL`, if it is not the current provider.
@@ -46,8 +47,7 @@ pub struct SystemOverview {
     pub allowed: Vec<(String, u16)>,
     pub open: OpenEmbeddings,
     pub builtin_users: BuiltinUsers,
-    /// The builtin model in use can be exchanged for the other one.
-    pub has_other_builtin: bool,
+    pub has_english_model: bool,
 }
 
 impl Embeddings {
@@ -56,22 +56,22 @@ impl Embeddings {
         let settings = settings::store::find_system_embedding_settings(&mut tx).await?;
         let allowed = settings::store::list_allowed_endpoints(&mut tx).await?;
         let provider_since = settings::store::find_provider_since(&mut tx).await?;
-        let model = settings.builtin_model;
-        let has_builtin = self.builtin(&settings).is_some();
+        let (embedder, model) = (&self.shared.embedder, settings.builtin_model);
+        let has_builtin = settings.builtin_enabled && embedder.runs_builtin();
         let open = store::count_open(&mut tx, has_builtin).await?;
         let builtin_users = store::count_builtin_users(&mut tx, model.name()).await?;
         tx.commit().await?;
         let offered = self.shared.offered.as_ref().map(|url| url.as_str().to_owned());
         let in_force = settings.provider.as_ref().map(|p| p.endpoint.url.clone());
         Ok(SystemOverview {
-            has_builtin,
+            missing_model: Some(model).filter(|model| !embedder.has(*model)),
             offered: offered.filter(|url| Some(url) != in_force.as_ref()),
             settings,
             provider_since,
             allowed,
             open,
             builtin_users,
-            has_other_builtin: self.shared.embedder.builtin(model.other()) == Some(model.other()),
+            has_english_model: embedder.has(BuiltinModel::English),
         })
     }
 

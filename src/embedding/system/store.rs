@@ -9,18 +9,19 @@ use crate::embedding::model::Texts;
 use crate::providers::settings::SpaceSettings;
 
 /// Runs as the system role. Users with a retired space to delete; and, if a provider is configured for them, users with
-/// pending rows, a missed swap, no space, or a space that differs from an admin's current settings or from the builtin model (`builtin`, by name). The job itself checks
-/// whether the user cancelled that rebuild.
+/// pending rows, a missed swap, no space, or a space that differs from an admin's current settings or from the builtin model
+/// (`builtin`: whether it is on, and its name if its files exist). The job itself checks whether the user cancelled that
+/// rebuild.
 pub async fn list_users_with_work(
     conn: &mut PgConnection,
-    builtin: Option<&str>,
+    builtin: (bool, Option<&str>),
     now: OffsetDateTime,
     (retired_before, replaced_before): (OffsetDateTime, OffsetDateTime),
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let ids = sqlx::query_scalar!(
         r#"WITH system AS (
                SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
-                      (SELECT builtin_enabled FROM system_settings) AND $1::text IS NOT NULL AS has_builtin,
+                      $1::bool AS has_builtin,
                       (SELECT CASE WHEN late_interaction THEN 'all' ELSE 'none' END FROM system_settings) AS token_signs
            )
            SELECT u.id
@@ -47,7 +48,7 @@ pub async fn list_users_with_work(
                           OR system.has_builtin AND a.provider_type = 'builtin' AND a.token_signs <> system.token_signs
                               AND coalesce(a.retry_at, $2) <= $2
                           OR system.has_builtin AND system.provider_id IS NULL AND NOT coalesce(s.own_enabled, false)
-                              AND coalesce(b.provider_type, a.provider_type) = 'builtin' AND coalesce(b.model, a.model) <> $1
+                              AND coalesce(b.provider_type, a.provider_type) = 'builtin' AND coalesce(b.model, a.model) <> $5
                           OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
                           OR a.id IS NULL AND b.id IS NULL
                               AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
@@ -56,10 +57,11 @@ pub async fn list_users_with_work(
                               AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
                           OR system.provider_id IS NULL AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'))
            ORDER BY u.id"#,
-        builtin,
+        builtin.0,
         now,
         retired_before,
         replaced_before,
+        builtin.1,
     )
     .fetch_all(conn)
     .await?;
@@ -149,7 +151,7 @@ pub async fn count_open(
            LEFT JOIN embedding_settings u ON u.user_id = e.user_id
            WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
              AND (EXISTS (SELECT 1 FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
-                  OR $1 AND (SELECT builtin_enabled FROM system_settings))"#,
+                  OR $1)"#,
         has_builtin,
     )
     .fetch_one(conn)

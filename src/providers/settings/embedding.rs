@@ -55,6 +55,10 @@ impl SpaceSettings {
         self.endpoint.provider_type == ProviderType::Builtin
     }
 
+    pub fn builtin_model(&self) -> Option<BuiltinModel> {
+        self.is_builtin().then(|| BuiltinModel::of_name(&self.endpoint.model))?
+    }
+
     /// Whether vectors of both are comparable. Ignores the query prefix, which changes no stored vector.
     pub fn makes_the_vectors_of(&self, other: &Self) -> bool {
         let (one, two) = (&self.endpoint, &other.endpoint);
@@ -116,20 +120,16 @@ impl Default for UserEmbeddingSettings {
 }
 
 impl UserEmbeddingSettings {
-    /// The system's provider takes precedence over the user's own, and both over the builtin model, if there is one.
-    pub fn effective(
-        &self,
-        system: &SystemEmbeddingSettings,
-        builtin: Option<BuiltinModel>,
-    ) -> Effective<SpaceSettings> {
+    /// The system's provider takes precedence over the user's own, and both over the builtin model.
+    pub fn effective(&self, system: &SystemEmbeddingSettings) -> Effective<SpaceSettings> {
         match &system.provider {
             _ if !self.enabled => Effective::Off,
             Some(provider) => Effective::System(provider.clone()),
             None if self.own_enabled => Effective::Own(self.own.clone()),
-            None => match builtin.filter(|_| system.builtin_enabled) {
-                Some(model) => Effective::System(SpaceSettings::builtin(model)),
-                None => Effective::Nothing,
-            },
+            None if system.builtin_enabled => {
+                Effective::System(SpaceSettings::builtin(system.builtin_model))
+            }
+            None => Effective::Nothing,
         }
     }
 
@@ -147,7 +147,7 @@ impl UserEmbeddingSettings {
 #[derive(Clone, Debug)]
 pub struct SystemEmbeddingSettings {
     pub builtin_enabled: bool,
-    /// Whose vectors are wanted, where its files exist.
+    /// Whose vectors are wanted. Where its files are missing, they wait.
     pub builtin_model: BuiltinModel,
     /// Searches compare texts token by token, if the model provides token vectors.
     pub late_interaction: bool,
@@ -163,7 +163,7 @@ mod tests {
     fn system(provider: Option<SpaceSettings>) -> SystemEmbeddingSettings {
         SystemEmbeddingSettings {
             builtin_enabled: true,
-            builtin_model: BuiltinModel::Multilingual,
+            builtin_model: BuiltinModel::English,
             late_interaction: true,
             pace: Pace::default(),
             provider,
@@ -176,17 +176,15 @@ mod tests {
         let user = UserEmbeddingSettings::default();
         let own = UserEmbeddingSettings { own_enabled: true, ..user.clone() };
         let off = UserEmbeddingSettings { enabled: false, ..own.clone() };
-        let some = Some(BuiltinModel::English);
         let (with, without) = (system(Some(llamacpp.clone())), system(None));
-        assert_eq!(off.effective(&with, some), Effective::Off);
-        assert_eq!(own.effective(&with, some), Effective::System(llamacpp));
+        assert_eq!(off.effective(&with), Effective::Off);
+        assert_eq!(own.effective(&with), Effective::System(llamacpp));
         let own_settings = Effective::Own(own.own.clone());
-        assert_eq!(own.effective(&without, some), own_settings);
+        assert_eq!(own.effective(&without), own_settings);
         let builtin = Effective::System(SpaceSettings::builtin(BuiltinModel::English));
-        assert_eq!(user.effective(&without, some), builtin);
-        assert_eq!(user.effective(&without, None), Effective::Nothing);
+        assert_eq!(user.effective(&without), builtin);
         let switched_off = SystemEmbeddingSettings { builtin_enabled: false, ..without };
-        assert_eq!(user.effective(&switched_off, some), Effective::Nothing);
+        assert_eq!(user.effective(&switched_off), Effective::Nothing);
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn real() -> Embedder {
     let data_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let embedder = embedder_in(&data_dir);
     assert!(
-        embedder.builtin(BuiltinModel::Multilingual).is_some(),
+        embedder.has(BuiltinModel::Multilingual),
         "no weights: run python3 tools/fetch_model.py"
     );
     embedder
@@ -204,12 +204,15 @@ async fn flaw_of(embedder: &Embedder) -> ProviderError {
 async fn without_files_the_model_is_missing_and_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let embedder = embedder_in(folder.path());
-    assert!(embedder.builtin(BuiltinModel::Multilingual).is_none());
+    assert!(!embedder.has(BuiltinModel::Multilingual));
     let error = flaw_of(&embedder).await;
-    assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles));
-    assert!(error.to_string().contains("`make build`"));
+    assert_eq!(
+        error,
+        ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles(BuiltinModel::Multilingual))
+    );
+    assert!(error.to_string().contains("`python3 tools/fetch_model.py`"));
     let off = Embedder::new(None, Table::of(&[]), Arc::new(WallClock));
-    assert!(off.builtin(BuiltinModel::Multilingual).is_none());
+    assert!(!off.has(BuiltinModel::Multilingual));
     let error = flaw_of(&off).await;
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Off));
 }
@@ -223,7 +226,7 @@ async fn flaw_of_files(model: BuiltinModel, files: &[(&str, &[u8])]) {
         fs::write(folder.join(name), bytes).unwrap();
     }
     let embedder = embedder_in(data.path());
-    assert_eq!(embedder.builtin(BuiltinModel::default()), Some(model));
+    assert!(embedder.has(model) && BuiltinModel::ALL.iter().any(|other| !embedder.has(*other)));
     let (endpoint, one) = (Endpoint::builtin(model.name()), texts(&["one"]));
     let error = embedder.embed(&endpoint, &one, PATIENCE).await.unwrap_err();
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Damaged));

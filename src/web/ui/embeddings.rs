@@ -19,9 +19,10 @@ use crate::embedding::{
 use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
 use crate::evaluation::model::SideScores;
-use crate::providers::ProviderType;
+use crate::input::sentence;
 use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
+use crate::providers::{BuiltinFlaw, ProviderType};
 use crate::search::Explanation;
 
 pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
@@ -146,7 +147,7 @@ impl Ui {
             });
         EmbeddingsPage {
             is_enabled: overview.settings.enabled,
-            builtin_present: overview.has_builtin,
+            missing_model: overview.missing_model.map(missing_model),
             effective: effective_view(&overview),
             serving: overview.serving.as_ref().filter(|_| in_use).map(|space| SpaceView {
                 late: late_view(&overview),
@@ -182,7 +183,7 @@ impl Ui {
         is_browser_read_only: bool,
     ) -> AdminPage {
         let settings = system.settings;
-        let is_unserved = settings.provider.is_none() && !system.has_builtin;
+        let is_unserved = settings.provider.is_none() && system.missing_model.is_some();
         let of_chat = embeddings_beside(&chat.endpoint)
             .filter(|_| is_unserved && system.offered.is_none())
             .filter(|found| found.provider_type == ProviderType::Openai);
@@ -205,13 +206,14 @@ impl Ui {
             offered: system.offered,
             system: EndpointView { is_from_chat, ..embedding_endpoint_view(&shown, settings.pace) },
             chat: system_view(chat),
-            builtin_present: system.has_builtin,
+            missing_model: system.missing_model.map(missing_model),
             builtin_enabled: settings.builtin_enabled,
-            exchange: system.has_other_builtin.then(|| BuiltinExchange {
+            exchange: BuiltinExchange {
                 is_postponed: settings.builtin_model == BuiltinModel::English,
+                can_postpone: system.has_english_model,
                 users: system.builtin_users.all,
                 done: system.builtin_users.of_model,
-            }),
+            },
             late: LateSwitch {
                 is_on: settings.late_interaction,
                 users: system.builtin_users.all,
@@ -257,6 +259,10 @@ impl Ui {
             started: self.moment(rebuild.started_at),
         }
     }
+}
+
+fn missing_model(model: BuiltinModel) -> String {
+    sentence(&BuiltinFlaw::NoFiles(model).to_string())
 }
 
 fn late_view(overview: &EmbeddingOverview) -> Option<LateView> {
@@ -308,13 +314,9 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
         Effective::Own(_) => {
             ("Your endpoint", "You have an endpoint of your own, and no system llama.cpp is set.")
         }
-        Effective::Nothing if overview.has_builtin => (
-            "None",
-            "No endpoint is set, neither by an admin nor by you, and an admin switched the builtin model off.",
-        ),
         Effective::Nothing => (
             "None",
-            "No endpoint is set, neither by an admin nor by you, and the builtin model is not installed.",
+            "No endpoint is set, neither by an admin nor by you, and an admin switched the builtin model off.",
         ),
     };
     let settings = overview.effective.settings();
@@ -333,7 +335,7 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
 fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointView {
     let settings = &overview.settings;
     let is_unserved = overview.effective == Effective::Nothing && !settings.own.endpoint.is_set();
-    let of_chat = embeddings_beside(chat).filter(|_| is_unserved && !overview.has_builtin);
+    let of_chat = embeddings_beside(chat).filter(|_| is_unserved);
     let is_from_chat = of_chat.is_some();
     let shown = match of_chat {
         Some(endpoint) => SpaceSettings { endpoint, ..SpaceSettings::default() },

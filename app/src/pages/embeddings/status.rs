@@ -28,6 +28,9 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             </p>
         }
     });
+    let missing = page.missing_model.clone().filter(|_| page.problem.is_none()).map(|missing| {
+        view! { <p class="problem">{missing} " Until then it makes no embeddings."</p> }
+    });
     view! {
         <section
             class="part status"
@@ -36,7 +39,7 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             aria-labelledby="effective"
         >
             <Effective effective=page.effective.clone() state=state_of(&page) />
-            {without_weights(&page)}
+            {missing}
             {problem}
             <HowFar page=page.clone() />
         </section>
@@ -48,7 +51,7 @@ fn state_of(page: &EmbeddingsPage) -> &'static str {
     let has_provider = page.effective.model.is_some();
     match page {
         page if !page.is_enabled || !has_provider => "off",
-        page if page.problem.is_some() => "waiting",
+        page if page.problem.is_some() || page.missing_model.is_some() => "waiting",
         page if page.rebuild.is_some() => "rebuilding",
         page if page.counts.ready + page.counts.failed < page.counts.total => "preparing",
         page if page.counts.failed > 0 => "failed",
@@ -58,19 +61,6 @@ fn state_of(page: &EmbeddingsPage) -> &'static str {
 
 fn failed_of(page: &EmbeddingsPage) -> i64 {
     page.rebuild.as_ref().map_or(page.counts.failed, |rebuild| rebuild.failed)
-}
-
-fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
-    let is_missed = page.is_enabled && !page.builtin_present && page.effective.model.is_none();
-    is_missed.then(|| {
-        view! {
-            <p class="aside">
-                "Keyword search only: the builtin model's weights are not in the data folder. "
-                <code>"make build"</code> " fetches them."
-            </p>
-        }
-        .into_any()
-    })
 }
 
 fn all_texts(counts: &EmbeddingCounts) -> String {
