@@ -71,11 +71,11 @@ impl Search {
         let (filters, now) = (filters.clone(), self.embeddings.now());
         held.with_index(move |held, index| {
             let wanted = held.wanted(index, &filters, now);
-            let mentions = |phrase: String| {
-                let words = words::query_terms(&phrase);
+            let mentions = |name: &str| {
+                let words = words::query_terms(name);
                 arms::when::first_and_last_mention(index, &wanted, &words)
             };
-            let (first, last) = clause.phrases().find_map(mentions)?;
+            let (first, last) = clause.names().find_map(mentions)?;
             clause.period(first, last, &held.time_zone)
         })
         .await
