@@ -102,8 +102,8 @@ pub struct TimeWords {
 
     /// Required between "before" and an event, because "nach Berlin" names no time.
     pub determiners: Vec<String>,
-    /// The words for before, after and since that need no determiner, in a language that has none; an ambiguous one is meant
-    /// in a question about the past.
+    /// The words for before, after and since that need no determiner, as they have one ("antes da") or the language has none;
+    /// an ambiguous one is meant in a question about the past.
     pub event_sides: Vec<String>,
     /// Endings of the word beside them: before mov"ing", düğün"den" sonra.
     pub event_endings: Vec<String>,

@@ -82,7 +82,10 @@ impl EventReading<'_> {
         let event = match &self.tokens[at + 1..] {
             [first, after @ ..] if first.kinds.contains(&Kind::Determiner) => after,
             [first, after @ ..] if first.is_possessive => after,
-            rest @ [first, ..] if self.has_ending(first) || self.is_bare(at, first) => rest,
+            rest @ [first, ..] if self.has_ending(first) => rest,
+            rest @ [first, ..] if self.needs_no_determiner(&self.tokens[at]) => {
+                Some(rest).filter(|_| self.is_name(first) && !first.is_capital)?
+            }
             _ => return None,
         };
         let words = self.words(event.iter().take_while(|word| !is_end(word)));
@@ -93,32 +96,38 @@ impl EventReading<'_> {
     fn before_side(&self, at: usize) -> Option<EventClause> {
         let token = &self.tokens[at];
         let side = token.kinds.iter().find_map(|kind| match kind {
-            Kind::SideAfter(side) if token.kinds.contains(&Kind::EventSide) => Some(*side),
+            Kind::SideAfter(side) if self.needs_no_determiner(token) => Some(*side),
             _ => None,
         })?;
         let before = &self.tokens[..at];
         let nearest = before.last().filter(|word| self.is_name(word))?;
-        let endings = &self.lexicon.times.event_endings;
-        if !endings.is_empty() && !self.has_ending(nearest) {
+        let is_inflected = !self.lexicon.times.event_endings.is_empty();
+        if is_inflected && !self.has_ending(nearest) {
             return None;
         }
         if self.lexicon.times.unspaced {
-            // Of Korean "전원", which begins as "전", it is no side.
-            let next = self.tokens.get(at + 1).filter(|next| next.chunk == token.chunk);
-            let is_whole = next.is_none_or(|next| next.kinds.contains(&Kind::InAfter));
-            let chars: Vec<char> = nearest.text.chars().collect();
-            let names = (CHARS_MIN..=chars.len().min(WORDS_MAX)).rev();
-            let names = names.map(|count| chars[chars.len() - count..].iter().collect());
-            let names = names.filter(|name: &String| !self.lexicon.is_stop_word(name));
-            return EventClause::of(
-                side,
-                names.filter(|_| is_whole || nearest.chunk == token.chunk),
-            );
+            let stands_alone = nearest.chunk != token.chunk;
+            let is_meant = !stands_alone || self.is_whole(at);
+            return EventClause::of(side, self.ends(&nearest.text).filter(|_| is_meant));
         }
         let event = before.iter().rev().take_while(|word| self.is_name(word) && !is_end(word));
         let mut words = self.words(event);
         words.reverse();
         EventClause::of(side, (0..words.len()).map(|skipped| words[skipped..].join(" ")))
+    }
+
+    /// In Korean "전원", which begins as "전", no side is meant.
+    fn is_whole(&self, at: usize) -> bool {
+        let next = self.tokens.get(at + 1).filter(|next| next.chunk == self.tokens[at].chunk);
+        next.is_none_or(|next| next.kinds.contains(&Kind::InAfter))
+    }
+
+    /// The last characters of a run without blanks, longest first: where its words begin is not known.
+    fn ends(&self, run: &str) -> impl Iterator<Item = String> {
+        let chars: Vec<char> = run.chars().collect();
+        let lengths = (CHARS_MIN..=chars.len().min(WORDS_MAX)).rev();
+        let ends = lengths.map(move |count| chars[chars.len() - count..].iter().collect());
+        ends.filter(|end: &String| !self.lexicon.is_stop_word(end))
     }
 
     /// The words as they are written, since stems need accents.
@@ -133,14 +142,9 @@ impl EventReading<'_> {
         endings.any(|ending| word.text.len() > ending.len() + 1 && word.text.ends_with(ending))
     }
 
-    /// Whether the side names the event without a determiner.
-    fn is_bare(&self, at: usize, first: &TimeToken) -> bool {
-        let side = &self.tokens[at];
+    fn needs_no_determiner(&self, side: &TimeToken) -> bool {
         let is_past = || self.tokens.iter().any(|word| word.kinds.contains(&Kind::Past));
-        side.kinds.contains(&Kind::EventSide)
-            && (!side.is_ambiguous || is_past())
-            && self.is_name(first)
-            && !first.is_capital
+        side.kinds.contains(&Kind::EventSide) && (!side.is_ambiguous || is_past())
     }
 
     fn is_name(&self, word: &TimeToken) -> bool {
