@@ -47,7 +47,8 @@ impl Search {
         if filters.time.is_some() || !filters.ingredients.time {
             return Ok(Cow::Borrowed(filters));
         }
-        let now = filters.day.as_of.unwrap_or(self.embeddings.now());
+        let asked_at = filters.asked_at.or(filters.day.as_of);
+        let now = asked_at.unwrap_or(self.embeddings.now());
         let time = match when::named(text, &held.time_zone, now) {
             None => self.time_beside_event(filters, text, held).await?,
             named => named,
