@@ -11,12 +11,11 @@ use super::dataset::{DataSet, DataSetGroup};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
-use crate::clock::Zone;
 use crate::embedding::model::TokenSigns;
 use crate::erasure::{self, ErasureStep};
 use crate::memories;
+use crate::search::Mode;
 use crate::search::query::Ingredients;
-use crate::search::{Mode, when};
 
 /// The domain of scratch accounts; no mail reaches it.
 const SCRATCH_DOMAIN: &str = "evaluation.invalid";
@@ -225,9 +224,7 @@ impl Evaluation {
         let evidence: Vec<i64> = question.evidence.iter().map(|place| ids[*place]).collect();
         let viewer = Viewer::person(user);
         let mut query = all_candidates(&question.text, ingredients);
-        if let Some(asked_at) = question.asked_at.filter(|_| ingredients.time) {
-            query.filters.time = when::named(&question.text, Zone::UTC, asked_at);
-        }
+        query.filters.asked_at = question.asked_at;
         let page = self.search.find(&viewer, &query).await?;
         report.by_words_alone += u32::from(page.mode == Mode::Fts);
         let is_said_absent = page.is_probably_absent();

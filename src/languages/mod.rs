@@ -1,5 +1,6 @@
 //! Word lists by language: one file `CODE.toml` a language, which is all that a new language needs. A rule that rests on
-//! a list does not act in a language whose list is empty. [`of`] says which languages a text may be in.
+//! a list does not act in a language whose list is empty. [`of`] says which languages a text may be in, [`likeliest`] which
+//! one a question is most likely in.
 
 pub mod characters;
 mod recognised;
@@ -14,7 +15,7 @@ use include_dir::{Dir, include_dir};
 use rust_stemmers::Algorithm;
 use serde::Deserialize;
 
-pub use self::recognised::{Languages, of};
+pub use self::recognised::{Languages, likeliest, of};
 pub use self::stems::particle_chars;
 pub use self::times::TimeWords;
 pub use self::words::{ChatterPhrases, CommonWords, Examples, PhraseList, WordList};

@@ -17,6 +17,8 @@ const WORDS_MIN: usize = 2;
 const WORDS_OF_OTHERS: usize = 24;
 /// Languages with at least this share of the best one's score remain.
 const SHARE_MIN: (i32, i32) = (4, 5);
+/// The longest words that are looked for in a script without spaces.
+const PIECE_CHARS_MAX: usize = 4;
 
 /// The languages that a text may be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,38 +66,22 @@ static LETTERS: LazyLock<HashMap<char, u32>> = LazyLock::new(|| {
     letters
 });
 
-/// How a script's languages fit the words of a text.
-#[derive(Clone, Copy)]
-struct Fit {
-    words: usize,
-    scores: [i32; Languages::MAX],
+/// The languages of which a folded word is a common one.
+fn common(word: &str) -> u32 {
+    COMMON.get(word).copied().unwrap_or_default()
 }
 
 /// The languages that a text may be in; none if it is not known. A single word tells none, unless by its script. Looks at
 /// the beginning of a text only.
 pub fn of(text: &str) -> Languages {
-    let end = text.char_indices().nth(CHARS_MAX).map_or(text.len(), |(at, _)| at);
-    let words = text[..end].split(|c: char| !c.is_alphabetic() && !is_combining_mark(c));
-    let mut fits = [Fit { words: 0, scores: [0; Languages::MAX] }; Script::COUNT];
-    let mut seen = [false; Script::COUNT];
-    for word in words.filter(|word| !word.is_empty()).take(WORDS_MAX) {
-        word.chars().filter_map(Script::of).for_each(|script| seen[script as usize] = true);
-        let Some(script) = word.chars().find_map(Script::of) else { continue };
-        if SHARING[script as usize].count_ones() > 1 || script == Script::Arabic {
-            fits[script as usize].add(word, script);
-        }
-    }
-    // Japanese has Han too.
-    if seen[Script::Kana as usize] {
-        seen[Script::Han as usize] = false;
-    }
     let mut found = Languages::default();
-    for (n, sharing) in SHARING.iter().enumerate().filter(|(n, _)| seen[*n]) {
-        match fits[n].words {
+    for (n, fit) in fits(text, &SHARING, |word, _| common(word)) {
+        let sharing = SHARING[n];
+        match fit.words {
             0 => found.known |= sharing,
             words if words < WORDS_MIN && sharing.count_ones() > 1 => {}
             words => {
-                let best = fits[n].best(*sharing);
+                let best = fit.best(sharing, SHARE_MIN);
                 found.known |= best;
                 found.is_of_others |= best == 0 && words >= WORDS_OF_OTHERS;
             }
@@ -104,28 +90,94 @@ pub fn of(text: &str) -> Languages {
     found
 }
 
+/// The likeliest language of a short text, even of a word: several if they fit as well, none without a sign of any. Folded
+/// words that a language `knows` (by its code) are signs as common words are.
+pub fn likeliest(text: &str, knows: impl Fn(&str, &str) -> bool) -> Languages {
+    let mut sharing = *SHARING;
+    // Han alone may be Japanese.
+    sharing[Script::Han as usize] |= sharing[Script::Kana as usize];
+    let signs = |word: &str, sharing: u32| {
+        let known = super::all().enumerate();
+        let known = known.filter(|(n, (code, _))| sharing >> n & 1 == 1 && knows(code, word));
+        known.fold(common(word), |all, (n, _)| all | 1 << n)
+    };
+    let mut fits = fits(text, &sharing, signs);
+    if fits.len() > 1 {
+        // Latin words in another script are names.
+        fits.retain(|(n, _)| *n != Script::Latin as usize);
+    }
+    let best = |(n, fit): &(usize, Fit)| match fit.words {
+        0 => sharing[*n],
+        _ => fit.best(sharing[*n], (1, 1)),
+    };
+    let known = fits.iter().map(best).fold(0, |all, some| all | some);
+    Languages { known, is_of_others: false }
+}
+
+/// How a script's languages fit the words of a text.
+#[derive(Clone, Copy)]
+struct Fit {
+    /// 0 for a script of one language.
+    words: usize,
+    scores: [i32; Languages::MAX],
+}
+
+/// Of each script that the text has. `signs` tells of which languages of a script a folded word is a sign.
+fn fits(text: &str, sharing: &Sharing, signs: impl Fn(&str, u32) -> u32) -> Vec<(usize, Fit)> {
+    let end = text.char_indices().nth(CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    let words = text[..end].split(|c: char| !c.is_alphabetic() && !is_combining_mark(c));
+    let mut fits = [Fit { words: 0, scores: [0; Languages::MAX] }; Script::COUNT];
+    let mut seen = [false; Script::COUNT];
+    for word in words.filter(|word| !word.is_empty()).take(WORDS_MAX) {
+        word.chars().filter_map(Script::of).for_each(|script| seen[script as usize] = true);
+        let Some(script) = word.chars().find_map(Script::of) else { continue };
+        let of_script = sharing[script as usize];
+        if of_script.count_ones() > 1 || script == Script::Arabic {
+            fits[script as usize].add(word, script, |word| signs(word, of_script));
+        }
+    }
+    // Japanese has Han too.
+    if seen[Script::Kana as usize] {
+        seen[Script::Han as usize] = false;
+    }
+    fits.into_iter().enumerate().filter(|(n, _)| seen[*n]).collect()
+}
+
 impl Fit {
     /// A common word counts for its languages, and letters for those that have them. They count against those that do not:
     /// less in Latin, where names and loans from other languages are common.
-    fn add(&mut self, word: &str, script: Script) {
+    fn add(&mut self, word: &str, script: Script, signs: impl Fn(&str) -> u32) {
         self.words += 1;
+        if script == Script::Han {
+            return self.add_unspaced(word, signs);
+        }
         let foreign = if script == Script::Latin { -1 } else { -2 };
-        let common = COMMON.get(&fold(word)).copied().unwrap_or_default();
+        let signs = signs(&fold(word));
         let lower = word.chars().flat_map(char::to_lowercase).filter(|c| !c.is_ascii());
         let letters = lower.filter(|c| c.is_alphabetic() && !is_combining_mark(*c));
         let letters = letters.map(|c| LETTERS.get(&c).copied().unwrap_or_default());
         let of_letters = letters.reduce(|all, one| all & one);
         for (n, score) in self.scores.iter_mut().enumerate() {
             let has = |bits: u32| bits >> n & 1 == 1;
-            *score += i32::from(has(common));
+            *score += i32::from(has(signs));
             *score += of_letters.map_or(0, |letters| if has(letters) { 1 } else { foreign });
         }
     }
 
-    fn best(&self, sharing: u32) -> u32 {
+    /// Words may begin and end anywhere.
+    fn add_unspaced(&mut self, run: &str, signs: impl Fn(&str) -> u32) {
+        let chars: Vec<char> = run.chars().collect();
+        let pieces = (1..=PIECE_CHARS_MAX).flat_map(|length| chars.windows(length));
+        for signs in pieces.map(|piece| signs(&piece.iter().collect::<String>())) {
+            let scores = self.scores.iter_mut().enumerate();
+            scores.for_each(|(n, score)| *score += (signs >> n & 1) as i32);
+        }
+    }
+
+    fn best(&self, sharing: u32, (share, of): (i32, i32)) -> u32 {
         let of_script = (0..Languages::MAX).filter(|n| sharing >> n & 1 == 1);
         let best = of_script.clone().map(|n| self.scores[n]).max().unwrap_or_default();
-        let fits = |score: i32| score > 0 && score * SHARE_MIN.1 >= best * SHARE_MIN.0;
+        let fits = |score: i32| score > 0 && score * of >= best * share;
         of_script.filter(|n| fits(self.scores[*n])).fold(0, |found, n| found | 1 << n)
     }
 }

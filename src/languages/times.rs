@@ -8,8 +8,6 @@ use serde::Deserialize;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeWords {
-    /// Frequent words, by which the language of a question is recognised.
-    pub common: Vec<String>,
     /// 5/7/2023 is 7 May, not 5 July.
     pub month_first: bool,
     /// Written without blanks, or with particles attached: words are found anywhere in a run of letters.
@@ -29,7 +27,9 @@ pub struct TimeWords {
     pub weeks_back: Vec<Vec<String>>,
     pub months_back: Vec<Vec<String>>,
     pub years_back: Vec<Vec<String>>,
-    /// Next year, the year after.
+    /// Next week, the week after; likewise months and years.
+    pub weeks_ahead: Vec<Vec<String>>,
+    pub months_ahead: Vec<Vec<String>>,
     pub years_ahead: Vec<Vec<String>>,
     pub last_night: Vec<String>,
     pub weekend: Vec<String>,
@@ -42,6 +42,8 @@ pub struct TimeWords {
     pub tens: Vec<Vec<String>>,
     /// From first.
     pub ordinals: Vec<Vec<String>>,
+    /// By day or by first and last day: "12-31", "12-24/12-26", "easter-2/easter+1", "orthodox-easter".
+    pub holidays: BTreeMap<String, Vec<String>>,
     /// By first year, "1990".
     pub decades: BTreeMap<String, Vec<String>>,
     /// Before the number of a decade, "années" 90.
@@ -63,6 +65,10 @@ pub struct TimeWords {
     pub ago_before: Vec<String>,
     /// After them, two weeks "ago".
     pub ago_after: Vec<String>,
+    /// Before a number and a unit that are still to come, "in" two weeks.
+    pub ahead_before: Vec<String>,
+    /// After them, two weeks "from now".
+    pub ahead_after: Vec<String>,
     /// May stand between a preposition and a time.
     pub articles: Vec<String>,
     /// Prepositions of months, seasons and years, which bare numbers and ambiguous words need.
@@ -96,7 +102,10 @@ pub struct TimeWords {
 
     /// Required between "before" and an event, because "nach Berlin" names no time.
     pub determiners: Vec<String>,
-    /// Instead of a determiner: the ending of the event's own first word, before mov"ing".
+    /// The words for before, after and since that need no determiner, as they have one ("antes da") or the language has none;
+    /// an ambiguous one is meant in a question about the past.
+    pub event_sides: Vec<String>,
+    /// Endings of the word beside them: before mov"ing", düğün"den" sonra.
     pub event_endings: Vec<String>,
     /// Words that end an event's name.
     pub event_ends: Vec<String>,
@@ -107,6 +116,7 @@ pub struct TimeWords {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Units {
+    pub minute: Vec<String>,
     pub hour: Vec<String>,
     pub day: Vec<String>,
     pub week: Vec<String>,
@@ -115,13 +125,16 @@ pub struct Units {
     pub year: Vec<String>,
 }
 
-/// A question on Thursday, 26 November 2026, and the days that it names, the last excluded. Neither: no limit.
+/// A question on Thursday, 26 November 2026, and the days that it names, the last excluded, or an event. None: no limit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeExample {
     pub say: String,
     pub from: Option<String>,
     pub until: Option<String>,
+    /// The event before or after which.
+    pub before: Option<String>,
+    pub after: Option<String>,
     /// It names no time.
     #[serde(default)]
     pub none: bool,

@@ -6,6 +6,7 @@ pub mod arms;
 mod candidate;
 mod closer;
 pub mod fuse;
+mod kept;
 mod lent;
 pub mod many;
 mod page;

@@ -156,6 +156,8 @@ pub struct Filters {
     /// Items from this time, or valid since then, rank higher; a listing by date contains only those. `None`: the time
     /// that the query names.
     pub time: Option<Period>,
+    /// When the question was asked, to read its time; `None`: on the day of `day`, or now.
+    pub asked_at: Option<OffsetDateTime>,
     /// Diversify the first results.
     pub spread: bool,
     pub ingredients: Ingredients,
@@ -263,6 +265,7 @@ impl SearchQuery {
                 tag: raw.tag.map(|tag| tag.trim().to_owned()),
                 tagged: None,
                 time: raw.time.filter(|time| *time != Period::default()),
+                asked_at: None,
                 spread: is_spread,
                 ingredients: raw.ingredients,
             },

@@ -10,7 +10,8 @@ use super::fuse::{self, Explanation};
 use super::query::{Cursor, SearchQuery};
 use super::reader::IndexRequest;
 use super::{
-    Hit, LentFound, Mode, ResultPage, Search, WeighedTerms, arms, lent, relevance, snippet, store,
+    Hit, LentFound, Mode, ResultPage, Search, WeighedTerms, arms, kept, lent, relevance, snippet,
+    store,
 };
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
@@ -42,6 +43,9 @@ impl Search {
         let has_near = signals.iter().any(|c| c.is_near);
         // Without similarities, the threshold is ignored.
         let similarity_min = query.min_similarity.filter(|_| has_near);
+        // What the caller gave is not misread.
+        let is_read = time.is_some() && query.filters.time.is_none();
+        let kept = is_read.then(|| kept::best_without_time(&signals, query.balance));
         let mut ranked = fuse::weighted(signals, query.balance);
         let nearest = ranked.iter().map(|(_, why)| why.similarity()).reduce(f64::max);
         ranked.retain(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least));
@@ -59,6 +63,7 @@ impl Search {
         if query.filters.spread {
             fuse::spread(&mut ranked, query.limit);
         }
+        kept::keep(&mut ranked, &kept.unwrap_or_default(), query.limit);
         let mut hits = Vec::new();
         // Some rows may have been deleted since.
         while hits.len() < query.limit && !ranked.is_empty() {

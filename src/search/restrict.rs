@@ -47,7 +47,8 @@ impl Search {
         if filters.time.is_some() || !filters.ingredients.time {
             return Ok(Cow::Borrowed(filters));
         }
-        let now = filters.day.as_of.unwrap_or(self.embeddings.now());
+        let asked_at = filters.asked_at.or(filters.day.as_of);
+        let now = asked_at.unwrap_or(self.embeddings.now());
         let time = match when::named(text, &held.time_zone, now) {
             None => self.time_beside_event(filters, text, held).await?,
             named => named,
@@ -71,11 +72,11 @@ impl Search {
         let (filters, now) = (filters.clone(), self.embeddings.now());
         held.with_index(move |held, index| {
             let wanted = held.wanted(index, &filters, now);
-            let mentions = |phrase: String| {
-                let words = words::query_terms(&phrase);
+            let mentions = |name: &str| {
+                let words = words::query_terms(name);
                 arms::when::first_and_last_mention(index, &wanted, &words)
             };
-            let (first, last) = clause.phrases().find_map(mentions)?;
+            let (first, last) = clause.names().find_map(mentions)?;
             clause.period(first, last, &held.time_zone)
         })
         .await

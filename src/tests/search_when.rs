@@ -131,6 +131,42 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
 }
 
 #[tokio::test]
+async fn an_event_is_known_in_languages_without_articles() {
+    let app = TestApp::start().await;
+    let then = app.clock.now() - Duration::days(300);
+    for (n, (told, before, after)) in [
+        ("Свадьба была в Риге", "Где мы жили до свадьбы?", "Где мы жили после свадьбы?"),
+        ("Весілля було у Львові", "Де ми жили до весілля?", "Де ми жили після весілля?"),
+        ("Ślub był w Opolu", "Gdzie mieszkaliśmy przed ślubem?", "Gdzie mieszkaliśmy po ślubie?"),
+        ("Düğün Bursa'da oldu", "Düğünden önce neredeydik?", "Düğünden sonra neredeydik?"),
+        ("हमारी शादी जयपुर में हुई", "शादी से पहले हम कहाँ थे?", "शादी के बाद हम कहाँ थे?"),
+        ("كان الزفاف في عمان", "أين كنا نسكن قبل الزفاف؟", "أين كنا نسكن بعد الزفاف؟"),
+        ("我们搬家到苏州了", "搬家之前我们住在哪里？", "我们搬家后住在哪里？"),
+        (
+            "京都へ引っ越しをした",
+            "引っ越しの前はどこにいましたか？",
+            "引っ越しの後はどこにいましたか？",
+        ),
+        ("대전으로 이사를 했다", "이사 전에 어디 살았어?", "이사 후에 어디 살았어?"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let user = app.user(&format!("user-{n}")).await;
+        let event = json!({ "type": "fact", "content": told, "valid_from": day_of(then) });
+        user.call("memory_add", event).await;
+        let midnight = |day| json!(format!("{}T00:00:00Z", day_of(day)));
+        for (query, time) in [
+            (before, json!({ "from": null, "until": midnight(then + Duration::days(1)) })),
+            (after, json!({ "from": midnight(then), "until": null })),
+        ] {
+            let answer = user.call("memory_search", json!({ "query": query })).await;
+            assert_eq!(answer["time"], time, "{query}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_event_is_one_that_the_search_may_find() {
     let (app, anna) = TestApp::start_for("anna").await;
     let add = async |content: &str, field: &str, value: Value| {

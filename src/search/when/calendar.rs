@@ -6,8 +6,9 @@ use time::{Date, Duration, Month};
 
 pub const YEARS: Range<i32> = 1900..2101;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
+    Minute,
     Hour,
     Day,
     Week,
@@ -20,7 +21,7 @@ impl Unit {
     /// Roughly, and one day more.
     pub fn length(self) -> Duration {
         Duration::days(match self {
-            Self::Hour => 1,
+            Self::Minute | Self::Hour => 1,
             Self::Day => 2,
             Self::Week => 8,
             Self::Month => 32,
@@ -32,7 +33,7 @@ impl Unit {
     /// The day that lies so many units back; ahead, if negative.
     pub fn before(self, today: Date, count: i64) -> Option<Date> {
         match self {
-            Self::Hour => Some(today),
+            Self::Minute | Self::Hour => Some(today),
             Self::Day => today.checked_sub(Duration::days(count)),
             Self::Week => today.checked_sub(Duration::days(7 * count)),
             Self::Month => months_back(today, count),
@@ -44,7 +45,7 @@ impl Unit {
     /// The day, week, month … that has this day.
     pub fn around(self, date: Date) -> Option<Range<Date>> {
         match self {
-            Self::Hour | Self::Day => day(date),
+            Self::Minute | Self::Hour | Self::Day => day(date),
             Self::Week => of_week(date),
             Self::Month => of_month(date),
             Self::Quarter => quarter(date),

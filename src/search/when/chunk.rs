@@ -6,9 +6,11 @@ use crate::languages::characters::fold;
 const CHUNKS_MAX: usize = 100;
 const CHARS_MAX: usize = 1_000;
 
-/// What stands between blanks or punctuation, folded.
+/// What stands between blanks or punctuation.
 #[derive(Debug)]
 pub struct Chunk {
+    pub written: String,
+    /// Folded.
     pub text: String,
     pub is_capital: bool,
 }
@@ -31,7 +33,8 @@ pub fn chunks(question: &str) -> Vec<Chunk> {
         if !chunk.is_empty() && chunks.len() < CHUNKS_MAX {
             let is_capital =
                 chunk.chars().find(|c| c.is_alphabetic()).is_some_and(char::is_uppercase);
-            chunks.push(Chunk { text: fold(&chunk), is_capital });
+            let text = fold(&chunk);
+            chunks.push(Chunk { written: std::mem::take(&mut chunk), text, is_capital });
         }
         chunk.clear();
     }

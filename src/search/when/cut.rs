@@ -12,6 +12,8 @@ pub struct TimeToken {
     pub text: String,
     pub kinds: &'static [Kind],
     pub written: Option<Written>,
+    /// Of a compound, "zweiundzwanzig".
+    pub compound: Option<i64>,
     pub is_ambiguous: bool,
     pub is_capital: bool,
     /// "'s" follows.
@@ -48,9 +50,11 @@ pub fn tokens(chunks: &[Chunk], lexicon: &'static Lexicon, this_year: i32) -> Ve
             owner.is_possessive = true;
             continue;
         }
+        let kinds = if words[0].is_code { &[] } else { lexicon.kinds(&text) };
         tokens.push(TimeToken {
-            kinds: if words[0].is_code { &[] } else { lexicon.kinds(&text) },
+            kinds,
             written: words[0].written,
+            compound: if kinds.is_empty() { lexicon.compound(&text) } else { None },
             is_ambiguous: lexicon.is_ambiguous(&text),
             is_capital: words[0].is_capital,
             is_possessive: false,

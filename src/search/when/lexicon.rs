@@ -1,12 +1,13 @@
 //! The time words of a language, folded and by what they mean; and the language of a question.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::calendar::Unit;
-use super::chunk::{Chunk, parts};
-use crate::languages::characters::{fold, is_unspaced};
-use crate::languages::{self, TimeWords};
+use super::chunk::parts;
+use super::holiday::Holiday;
+use crate::languages::characters::fold;
+use crate::languages::{self, Language, TimeWords, WordList};
 
 /// What a word means. It may mean several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub enum Kind {
     Unit(Unit),
     /// Two of them.
     Pair(Unit),
+    Holiday(Holiday),
     Number(i64),
     Ordinal(i64),
     /// By its first year.
@@ -38,6 +40,8 @@ pub enum Kind {
     Next,
     AgoBefore,
     AgoAfter,
+    AheadBefore,
+    AheadAfter,
     Article,
     In,
     InAfter,
@@ -53,6 +57,8 @@ pub enum Kind {
     /// A phrase that says no time.
     NoTime,
     Determiner,
+    /// "Before" and the like that need no determiner.
+    EventSide,
     EventEnd,
 }
 
@@ -72,12 +78,15 @@ pub struct Lexicon {
     /// By word, or by the words of a phrase with blanks between.
     kinds: HashMap<String, Vec<Kind>>,
     ambiguous: HashSet<String>,
-    /// Every single word, the frequent ones too.
+    /// Every single word, stop words too.
     words: HashSet<String>,
+    stop: &'static WordList,
     /// The longest phrase, in words; of an unspaced language, in characters.
     pub longest: usize,
-    script: QuestionScript,
 }
+
+/// A longer word is no number.
+const NUMBER_BYTES_MAX: usize = 40;
 
 impl Lexicon {
     pub fn kinds(&'static self, phrase: &str) -> &'static [Kind] {
@@ -92,11 +101,42 @@ impl Lexicon {
         self.words.contains(word)
     }
 
-    fn of(times: &'static TimeWords) -> Self {
+    pub fn is_stop_word(&self, word: &str) -> bool {
+        self.stop.has_folded(word)
+    }
+
+    /// "zweiundzwanzig", "ventidue", Arabic "and twenty".
+    pub fn compound(&self, word: &str) -> Option<i64> {
+        let ands = self.times.and.iter().map(|and| fold(and)).chain([String::new()]);
+        let ands: Vec<String> = ands.collect();
+        let cuts = word.char_indices().filter(|_| word.len() <= NUMBER_BYTES_MAX);
+        cuts.map(|(at, _)| word.split_at(at)).find_map(|(first, rest)| {
+            let mut seconds = ands.iter().filter_map(|and| self.number(rest.strip_prefix(and)?));
+            match first {
+                "" => seconds.find(|second| is_ten(*second)),
+                _ => {
+                    let first = self.number(first)?;
+                    seconds.find_map(|second| tens_and_ones(first, second))
+                }
+            }
+        })
+    }
+
+    fn number(&self, word: &str) -> Option<i64> {
+        self.kinds.get(word)?.iter().find_map(|kind| match kind {
+            Kind::Number(number) => Some(*number),
+            _ => None,
+        })
+    }
+
+    fn of(language: &'static Language) -> Self {
+        let times = &language.times;
+        let common = [&language.words.stop, &language.words.weak];
+        let common = common.into_iter().flat_map(WordList::folded);
+        let mut words: HashSet<String> = common.map(str::to_owned).collect();
         let mut kinds: HashMap<String, Vec<Kind>> = HashMap::new();
-        let mut words = HashSet::new();
         let mut longest = 1;
-        let mut put = |list: &[String], kind: Option<Kind>| {
+        let mut put = |list: &[String], kind: Kind| {
             for phrase in list {
                 let mut parts = parts(&fold(phrase));
                 if parts.is_empty() {
@@ -107,41 +147,50 @@ impl Lexicon {
                 longest =
                     longest.max(if times.unspaced { key.chars().count() } else { parts.len() });
                 words.extend(parts);
-                if let Some(kind) = kind {
-                    let known = kinds.entry(key.clone()).or_default();
-                    if !known.contains(&kind) {
-                        known.push(kind);
-                    }
+                let known = kinds.entry(key.clone()).or_default();
+                if !known.contains(&kind) {
+                    known.push(kind);
                 }
                 words.insert(key);
             }
         };
-        put(&times.common, None);
         for (list, kind) in lists(times) {
-            put(list, Some(kind));
+            put(list, kind);
         }
-        let of_words = times.months.iter().chain([&times.common]).flatten();
-        let of_words =
-            || of_words.clone().flat_map(|word| word.chars()).filter_map(QuestionScript::of);
-        let script = match of_words().any(|script| script == QuestionScript::Kana) {
-            true => Some(QuestionScript::Kana),
-            false => of_words().next(),
-        };
         Self {
             times,
             kinds,
             ambiguous: times.ambiguous.iter().map(|word| fold(word)).collect(),
             words,
+            stop: &language.words.stop,
             longest,
-            script: script.unwrap_or(QuestionScript::Latin),
         }
     }
+
+    /// How many characters the longest word has that begins here; 0 if there is none.
+    pub fn longest_at(&self, chars: &[char], is_word: impl Fn(&str) -> bool) -> usize {
+        let most = self.longest.min(chars.len());
+        let begins = |length: &usize| is_word(&chars[..*length].iter().collect::<String>());
+        (1..=most).rev().find(begins).unwrap_or(0)
+    }
+}
+
+fn is_ten(number: i64) -> bool {
+    (20..100).contains(&number) && number % 10 == 0
+}
+
+/// Twenty and two, in any order.
+pub fn tens_and_ones(first: i64, second: i64) -> Option<i64> {
+    // French "soixante-douze".
+    let is_number =
+        is_ten(first) && (1..20).contains(&second) || is_ten(second) && (1..10).contains(&first);
+    is_number.then_some(first + second)
 }
 
 /// Each list of a file, with what its words mean.
 fn lists(t: &'static TimeWords) -> Vec<(&'static [String], Kind)> {
     type Numbered = (&'static [Vec<String>], fn(usize) -> Kind);
-    let numbered: [Numbered; 12] = [
+    let numbered: [Numbered; 14] = [
         (&t.months, |at| Kind::Month(at as u8 + 1)),
         (&t.weekdays, |at| Kind::Weekday(at as u8)),
         (&t.seasons, |at| Kind::Season(at as u8)),
@@ -150,6 +199,8 @@ fn lists(t: &'static TimeWords) -> Vec<(&'static [String], Kind)> {
         (&t.weeks_back, |at| Kind::Back(Unit::Week, at as i64)),
         (&t.months_back, |at| Kind::Back(Unit::Month, at as i64)),
         (&t.years_back, |at| Kind::Back(Unit::Year, at as i64)),
+        (&t.weeks_ahead, |at| Kind::Back(Unit::Week, -1 - at as i64)),
+        (&t.months_ahead, |at| Kind::Back(Unit::Month, -1 - at as i64)),
         (&t.years_ahead, |at| Kind::Back(Unit::Year, -1 - at as i64)),
         (&t.numbers, |at| Kind::Number(at as i64 + 1)),
         (&t.tens, |at| Kind::Number(at as i64 * 10 + 20)),
@@ -163,10 +214,15 @@ fn lists(t: &'static TimeWords) -> Vec<(&'static [String], Kind)> {
         .decades
         .iter()
         .filter_map(|(year, list)| Some((list.as_slice(), Kind::Decade(year.parse().ok()?))));
-    let mut all: Vec<(&[String], Kind)> = numbered.chain(decades).collect();
+    let holidays = t
+        .holidays
+        .iter()
+        .filter_map(|(days, list)| Some((list.as_slice(), Kind::Holiday(Holiday::parse(days)?))));
+    let mut all: Vec<(&[String], Kind)> = numbered.chain(decades).chain(holidays).collect();
     for (units, kind) in [(&t.units, Kind::Unit as fn(Unit) -> Kind), (&t.pairs, Kind::Pair)] {
         all.extend([
-            (units.hour.as_slice(), kind(Unit::Hour)),
+            (units.minute.as_slice(), kind(Unit::Minute)),
+            (&units.hour, kind(Unit::Hour)),
             (&units.day, kind(Unit::Day)),
             (&units.week, kind(Unit::Week)),
             (&units.month, kind(Unit::Month)),
@@ -201,6 +257,8 @@ fn lists(t: &'static TimeWords) -> Vec<(&'static [String], Kind)> {
         (&t.next, Kind::Next),
         (&t.ago_before, Kind::AgoBefore),
         (&t.ago_after, Kind::AgoAfter),
+        (&t.ahead_before, Kind::AheadBefore),
+        (&t.ahead_after, Kind::AheadAfter),
         (&t.articles, Kind::Article),
         (&t.inside, Kind::In),
         (&t.in_after, Kind::InAfter),
@@ -213,105 +271,25 @@ fn lists(t: &'static TimeWords) -> Vec<(&'static [String], Kind)> {
         (&t.to, Kind::To),
         (&t.no_time, Kind::NoTime),
         (&t.determiners, Kind::Determiner),
+        (&t.event_sides, Kind::EventSide),
         (&t.event_ends, Kind::EventEnd),
     ]);
     all
 }
 
-static ALL: LazyLock<Vec<Lexicon>> = LazyLock::new(|| {
+static ALL: LazyLock<BTreeMap<&'static str, Lexicon>> = LazyLock::new(|| {
     let files = languages::all().filter(|(_, language)| !language.times.months.is_empty());
-    files.map(|(_, language)| Lexicon::of(&language.times)).collect()
+    files.map(|(code, language)| (code, Lexicon::of(language))).collect()
 });
 
-/// The languages that the question has most words of: one, or several that have as many. Without any, English stands for
-/// those that write dates in digits.
-pub fn language_of(chunks: &[Chunk]) -> Vec<&'static Lexicon> {
-    let mut counts = vec![0; ALL.len()];
-    let scripts = QuestionScript::all_of(chunks);
-    for chunk in chunks {
-        let words = parts(&chunk.text);
-        for (lexicon, count) in ALL.iter().zip(&mut counts) {
-            if scripts.contains(&lexicon.script) {
-                *count += match lexicon.times.unspaced {
-                    true => characters_known(lexicon, &chunk.text),
-                    false => words.iter().filter(|word| lexicon.knows(word)).count(),
-                };
-            }
-        }
-    }
-    let most = counts.iter().copied().max().unwrap_or_default();
-    if most == 0 {
-        return ALL.iter().filter(|lexicon| lexicon.times.month_first).collect();
-    }
-    ALL.iter().zip(counts).filter(|(_, count)| *count == most).map(|(lexicon, _)| lexicon).collect()
-}
-
-fn characters_known(lexicon: &'static Lexicon, text: &str) -> usize {
-    let chars: Vec<char> = text.chars().collect();
-    let (mut at, mut known) = (0, 0);
-    while at < chars.len() {
-        let length = match is_unspaced(chars[at]) {
-            true => lexicon.longest_at(&chars[at..], |word| lexicon.knows(word)),
-            false => 0,
-        };
-        // Longer words tell more.
-        known += length * length;
-        at += length.max(1);
-    }
-    known
-}
-
-impl Lexicon {
-    /// How many characters the longest word has that begins here; 0 if there is none.
-    pub fn longest_at(&self, chars: &[char], is_word: impl Fn(&str) -> bool) -> usize {
-        let most = self.longest.min(chars.len());
-        let begins = |length: &usize| is_word(&chars[..*length].iter().collect::<String>());
-        (1..=most).rev().find(begins).unwrap_or(0)
-    }
-}
-
-/// Which languages a question may be in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum QuestionScript {
-    Latin,
-    Cyrillic,
-    Arabic,
-    Devanagari,
-    Han,
-    Kana,
-    Hangul,
-}
-
-impl QuestionScript {
-    fn of(c: char) -> Option<Self> {
-        Some(match u32::from(c) {
-            0x41..=0x24F if c.is_alphabetic() => Self::Latin,
-            0x400..=0x52F => Self::Cyrillic,
-            0x600..=0x6FF if c.is_alphabetic() => Self::Arabic,
-            0x900..=0x97F => Self::Devanagari,
-            0x3041..=0x30FF => Self::Kana,
-            0x3400..=0x9FFF => Self::Han,
-            0xAC00..=0xD7AF => Self::Hangul,
-            _ => return None,
-        })
-    }
-
-    /// Those whose languages come into question: where there is another script than Latin, Latin words are names in it.
-    fn all_of(chunks: &[Chunk]) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
-        for script in chunks.iter().flat_map(|chunk| chunk.text.chars()).filter_map(Self::of) {
-            if !all.contains(&script) {
-                all.push(script);
-            }
-        }
-        if all.len() > 1 {
-            all.retain(|script| *script != Self::Latin);
-        }
-        match all.contains(&Self::Kana) {
-            true => vec![Self::Kana],
-            // Han alone may be Chinese or Japanese.
-            false if all.contains(&Self::Han) => [all.as_slice(), &[Self::Kana]].concat(),
-            false => all,
-        }
+/// Of the likeliest language of the question, or of several. Without any, English stands for those that write dates in
+/// digits.
+pub fn lexicons(question: &str) -> Vec<&'static Lexicon> {
+    let knows = |code: &str, word: &str| ALL.get(code).is_some_and(|lexicon| lexicon.knows(word));
+    let likeliest = languages::likeliest(question, knows);
+    let found: Vec<&Lexicon> = likeliest.codes().filter_map(|code| ALL.get(code)).collect();
+    match found.is_empty() {
+        true => ALL.values().filter(|lexicon| lexicon.times.month_first).collect(),
+        false => found,
     }
 }

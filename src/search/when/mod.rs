@@ -5,6 +5,7 @@ mod calendar;
 mod chunk;
 mod cut;
 mod event;
+mod holiday;
 mod lexicon;
 mod numeric;
 mod parse;
@@ -19,7 +20,7 @@ use time::{Date, OffsetDateTime};
 use self::chunk::{Chunk, chunks, parts};
 use self::cut::tokens;
 pub use self::event::EventClause;
-use self::lexicon::{Lexicon, TimeRelation, language_of};
+use self::lexicon::{Lexicon, TimeRelation, lexicons};
 use self::reading::TimeReading;
 use crate::clock::Zone;
 use crate::languages::characters::is_unspaced;
@@ -58,9 +59,9 @@ pub fn named(question: &str, zone: &str, now: OffsetDateTime) -> Option<Period> 
 /// The days that a question names. Where it may be in several languages, they must agree.
 fn days(question: &str, now: OffsetDateTime) -> Option<Days> {
     let chunks = chunks(question);
-    let languages = language_of(&chunks);
+    let lexicons = lexicons(question).into_iter();
     let read: Vec<(&Lexicon, Option<TimeNamed>)> =
-        languages.into_iter().map(|lexicon| (lexicon, read(&chunks, lexicon, now))).collect();
+        lexicons.map(|lexicon| (lexicon, read(&chunks, lexicon, now))).collect();
     let first = read.iter().find_map(|(_, named)| named.as_ref())?;
     let agrees = |(lexicon, named): &(&Lexicon, Option<TimeNamed>)| match named {
         Some(named) => named.days == first.days,
@@ -106,7 +107,7 @@ pub fn words_of_time(question: &str) -> Vec<String> {
         let spans = found.iter().map(|one| &tokens[reading.around(&one.words)]);
         spans.flat_map(|span| span_words(span, &chunks)).collect()
     };
-    let words: BTreeSet<String> = language_of(&chunks).into_iter().flat_map(of_language).collect();
+    let words: BTreeSet<String> = lexicons(question).into_iter().flat_map(of_language).collect();
     words.into_iter().collect()
 }
 
@@ -127,6 +128,7 @@ mod tests {
     use time::Duration;
     use time::macros::datetime;
 
+    use super::holiday::Holiday;
     use super::*;
     use crate::languages;
 
@@ -150,12 +152,21 @@ mod tests {
                 "{code}"
             );
             for example in &times.examples {
-                let expected =
-                    (!example.none).then(|| [example.from.clone(), example.until.clone()]);
+                let event = [&example.before, &example.after];
+                let is_time = !example.none && event == [&None, &None];
+                let expected = is_time.then(|| [example.from.clone(), example.until.clone()]);
                 let found = told(&example.say);
                 if found != expected {
                     wrong.push(format!("{code}: {} is {found:?}, not {expected:?}", example.say));
                 }
+                let named = EventClause::named(&example.say);
+                let is_named = named.as_ref().is_some_and(|clause| clause.is_beside(event));
+                if is_named == (event == [&None, &None]) {
+                    wrong.push(format!("{code}: {} is {named:?}, not {event:?}", example.say));
+                }
+            }
+            for days in times.holidays.keys() {
+                assert!(Holiday::parse(days).is_some(), "{code}: {days}");
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));

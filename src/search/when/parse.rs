@@ -5,7 +5,7 @@ use std::ops::Range;
 use time::{Date, Duration, Month};
 
 use super::calendar::{Unit, YEARS, day, months_back, of_month, of_week, of_year};
-use super::lexicon::Kind;
+use super::lexicon::{Kind, TimeRelation};
 use super::numeric::{Written, quarter_of};
 use super::reading::TimeReading;
 
@@ -52,12 +52,14 @@ impl TimeReading<'_> {
         self.date(at)
             .or_else(|| self.stretch(at))
             .or_else(|| self.ago(at))
+            .or_else(|| self.ahead(at))
             .or_else(|| self.relative(at))
             .or_else(|| self.decade(at))
             .or_else(|| self.year(at))
             .or_else(|| self.quarter(at, None))
             .or_else(|| self.month(at, None))
             .or_else(|| self.season(at, None))
+            .or_else(|| self.holiday(at, None))
             .or_else(|| self.weekday(at))
             .or_else(|| self.weekend(at))
     }
@@ -83,37 +85,37 @@ impl TimeReading<'_> {
         }
     }
 
-    /// "the last three months", "les trois derniers mois", "过去三个月".
+    /// "the last three months", "les trois derniers mois", "过去三个月"; "the next two weeks".
     fn stretch(&self, at: usize) -> Option<Parsed> {
-        let second = self.skip(at + 1);
-        let third = self.skip(second + 1);
-        let is_last = |at| self.is(at, Kind::Last);
-        let (count, unit, end) = match () {
-            () if is_last(at) && self.pair(second).is_some() => (2, self.pair(second)?, second + 1),
-            () if self.pair(at).is_some() && is_last(second) => (2, self.pair(at)?, second + 1),
-            () if is_last(at) => (self.count(second)?, self.unit(third)?, third + 1),
-            () if is_last(second) => (self.count(at)?, self.unit(third)?, third + 1),
-            () if is_last(third) => {
-                (self.count(at).filter(|count| *count > 1)?, self.unit(second)?, third + 1)
-            }
-            () => return None,
+        let sign = |at: usize| match () {
+            () if self.is(at, Kind::Last) => Some(1),
+            () if self.is(at, Kind::Next) => Some(-1),
+            () => None,
         };
-        Some((DatePrecision::FromToday, self.back(unit, count)?..self.today().next_day()?, end))
+        let (sign, (count, unit, end)) = match sign(at) {
+            Some(sign) => (sign, self.units(self.skip(at + 1))?),
+            None => {
+                // "drei letzte Monate", "tre mesi scorsi"
+                let between = self.count(at).and_then(|(count, end)| {
+                    let unit = self.skip(self.skip(end) + 1);
+                    Some((sign(self.skip(end))?, (count, self.unit(unit)?, unit + 1)))
+                });
+                let behind = || {
+                    let (count, unit, end) = self.units(at).filter(|(count, ..)| *count > 1)?;
+                    let last = self.skip(end);
+                    Some((sign(last)?, (count, unit, last + 1)))
+                };
+                between.or_else(behind)?
+            }
+        };
+        let (date, today) = (self.back(unit, sign * count)?, self.today());
+        let days = date.min(today)..date.max(today).next_day()?;
+        Some((DatePrecision::FromToday, days, end))
     }
 
     /// "two weeks ago", "vor zwei Wochen", "il y a deux semaines", "三天前".
     fn ago(&self, at: usize) -> Option<Parsed> {
-        let counted = |at: usize| match self.pair(at) {
-            Some(unit) => Some((2, unit, at + 1)),
-            None => Some((self.count(at)?, self.unit(self.skip(at + 1))?, self.skip(at + 1) + 1)),
-        };
-        let (count, unit, end) = match self.is(at, Kind::AgoBefore) {
-            true => counted(self.skip(at + 1 + usize::from(self.is(at + 1, Kind::About))))?,
-            false => {
-                let (count, unit, end) = counted(at)?;
-                (count, unit, self.is(end, Kind::AgoAfter).then_some(end + 1)?)
-            }
-        };
+        let (count, unit, end) = self.units_beside(at, Kind::AgoBefore, Kind::AgoAfter)?;
         let date = self.back(unit, count)?;
         let finer = match unit {
             Unit::Year => self.part_of_year(self.skip_in(end), date.year()),
@@ -122,8 +124,25 @@ impl TimeReading<'_> {
         finer.or_else(|| Some((DatePrecision::FromToday, unit.around(date)?, end)))
     }
 
+    /// "in two weeks", "两周后"; in a question about the past it is how long something took.
+    fn ahead(&self, at: usize) -> Option<Parsed> {
+        let (count, unit, end) = self.units_beside(at, Kind::AheadBefore, Kind::AheadAfter)?;
+        let days = unit.around(self.back(unit, -count)?)?;
+        (!self.is_past()).then_some((DatePrecision::FromToday, days, end))
+    }
+
+    /// A number of units with one of these words before or after it.
+    fn units_beside(&self, at: usize, before: Kind, after: Kind) -> Option<(i64, Unit, usize)> {
+        if self.is(at, before) {
+            return self.units(at + 1 + usize::from(self.is(at + 1, Kind::About)));
+        }
+        let (count, unit, end) = self.units(at)?;
+        self.is(end, after).then_some((count, unit, end + 1))
+    }
+
     fn back(&self, unit: Unit, count: i64) -> Option<Date> {
         match unit {
+            Unit::Minute => Some(self.now.checked_sub(Duration::minutes(count))?.date()),
             Unit::Hour => Some(self.now.checked_sub(Duration::hours(count))?.date()),
             _ => unit.before(self.today(), count),
         }
@@ -172,7 +191,7 @@ impl TimeReading<'_> {
             Some((self.unit(at)?, back?, at + 2))
         };
         // "the last day" of something is none.
-        let is_long = |(unit, ..): &(Unit, i64, usize)| !matches!(unit, Unit::Hour | Unit::Day);
+        let is_long = |(unit, ..): &(Unit, i64, usize)| *unit > Unit::Day;
         word.or_else(|| before().or_else(behind).filter(is_long))
     }
 
@@ -186,6 +205,7 @@ impl TimeReading<'_> {
     fn part_of_year(&self, at: usize, year: i32) -> Option<Parsed> {
         self.month(at, Some(year))
             .or_else(|| self.season(at, Some(year)))
+            .or_else(|| self.holiday(at, Some(year)))
             .or_else(|| self.quarter(at, Some(year)))
     }
 
@@ -358,17 +378,37 @@ impl TimeReading<'_> {
         if let Some((year, end)) = given {
             return Some((DatePrecision::Dated, of(year)?, end));
         }
-        let (this, today) = (self.today().year(), self.today());
+        Some((DatePrecision::OfSomeYear, self.nearest(at, of)?, at + 1))
+    }
+
+    /// "last Christmas", "since Easter"; "at Christmas" in a question about the past.
+    fn holiday(&self, at: usize, year: Option<i32>) -> Option<Parsed> {
+        let (holiday, end) = (self.holiday_name(at)?, at + 1);
+        let given = year.map(|year| (year, end)).or_else(|| self.year_behind(end));
+        if let Some((year, end)) = given {
+            return Some((DatePrecision::Dated, holiday.days(year)?, end));
+        }
+        let side = self.lead(at).and_then(|lead| self.side(lead)).or(self.side_after(end));
+        let is_since = matches!(side, Some(TimeRelation::Since | TimeRelation::After));
+        let is_on =
+            self.lexicon.times.unspaced || self.is_signed(at, end) || self.is_led(at, &[Kind::On]);
+        let is_meant =
+            self.is_last(at, end) || self.is_next(at, end) || is_since || is_on && self.is_past();
+        let days = self.nearest(at, |year| holiday.days(year)).filter(|_| is_meant)?;
+        Some((DatePrecision::OfSomeYear, days, end))
+    }
+
+    /// The days `of` a year: of the latest in which they have begun, or for "last" and "next" are over or still to come.
+    fn nearest(&self, at: usize, of: impl Fn(i32) -> Option<Range<Date>>) -> Option<Range<Date>> {
+        let today = self.today();
         let (is_last, is_next) = (self.is_last(at, at + 1), self.is_next(at, at + 1));
-        // "last" must be over; otherwise it may be the current one.
-        let mut latest = (-1..3).filter_map(|back| of(this - back));
-        let days = match is_next {
-            true => latest.rfind(|days| days.start > today)?,
+        let mut latest = (-1..3).filter_map(|back| of(today.year() - back));
+        match is_next {
+            true => latest.rfind(|days| days.start > today),
             false => {
-                latest.find(|days| if is_last { days.end <= today } else { days.start <= today })?
+                latest.find(|days| if is_last { days.end <= today } else { days.start <= today })
             }
-        };
-        Some((DatePrecision::OfSomeYear, days, at + 1))
+        }
     }
 
     /// "last Monday", "since Monday", "Friday last week", or "on Monday" in a question about the past: the latest before today.

@@ -5,7 +5,8 @@ use time::{Date, Month, OffsetDateTime, Weekday};
 
 use super::calendar::{Unit, YEARS};
 use super::cut::TimeToken;
-use super::lexicon::{Kind, Lexicon, TimeRelation};
+use super::holiday::Holiday;
+use super::lexicon::{Kind, Lexicon, TimeRelation, tens_and_ones};
 use super::numeric::Written;
 
 /// Within this many words before "and", "between" makes it the end of a time.
@@ -45,16 +46,38 @@ impl TimeReading<'_> {
         match self.written(at) {
             Some(Written::Number { value, .. }) => Some(value),
             Some(_) => None,
-            None => self.any(at, |kind| match kind {
-                Kind::Number(number) => Some(number),
-                _ => None,
-            }),
+            None => {
+                let named = self.any(at, |kind| match kind {
+                    Kind::Number(number) => Some(number),
+                    _ => None,
+                });
+                named.or_else(|| self.tokens.get(at)?.compound)
+            }
         }
     }
 
-    /// Of units: "3", "three".
-    pub(super) fn count(&self, at: usize) -> Option<i64> {
-        self.number(at).filter(|count| (1..1_000).contains(count))
+    /// Of units, and the word after it: "3", "three", "twenty-two".
+    pub(super) fn count(&self, at: usize) -> Option<(i64, usize)> {
+        let number = || Some((self.number(at)?, at + 1));
+        let counted = self.two_numbers(at).or_else(number);
+        counted.filter(|(count, _)| (1..1_000).contains(count))
+    }
+
+    /// "twenty two", "veinte y dos".
+    fn two_numbers(&self, at: usize) -> Option<(i64, usize)> {
+        let named = |at| self.number(at).filter(|_| self.written(at).is_none());
+        let second = at + 1 + usize::from(self.is(at + 1, Kind::And));
+        Some((tens_and_ones(named(at)?, named(second)?)?, second + 1))
+    }
+
+    /// A number of units, or two in a word, and the word after them.
+    pub(super) fn units(&self, at: usize) -> Option<(i64, Unit, usize)> {
+        if let Some(unit) = self.pair(at) {
+            return Some((2, unit, at + 1));
+        }
+        let (count, end) = self.count(at)?;
+        let unit = self.skip(end);
+        Some((count, self.unit(unit)?, unit + 1))
     }
 
     pub(super) fn unit(&self, at: usize) -> Option<Unit> {
@@ -108,6 +131,13 @@ impl TimeReading<'_> {
         let number = number.filter(|number| (1..=31).contains(number))?;
         let has_ending = self.is_any(at + 1, &[Kind::DayEnding, Kind::Mark(Unit::Day)]);
         Some((number as u8, at + 1 + usize::from(has_ending)))
+    }
+
+    pub(super) fn holiday_name(&self, at: usize) -> Option<Holiday> {
+        self.any(at, |kind| match kind {
+            Kind::Holiday(holiday) => Some(holiday),
+            _ => None,
+        })
     }
 
     pub(super) fn season_name(&self, at: usize) -> Option<u8> {

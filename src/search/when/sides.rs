@@ -53,7 +53,7 @@ impl TimeReading<'_> {
     fn length(&self, at: usize) -> Option<Duration> {
         let is_day = self.weekday_name(at).is_some() || self.is(at, Kind::Weekend);
         let unit = self.unit(at).or(is_day.then_some(Unit::Week))?;
-        let count = at.checked_sub(1).and_then(|at| self.count(at)).unwrap_or(1);
+        let count = at.checked_sub(1).and_then(|at| self.count(at)).map_or(1, |(count, _)| count);
         unit.length().checked_mul(i32::try_from(count).ok()?)
     }
 

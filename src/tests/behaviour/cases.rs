@@ -61,6 +61,8 @@ pub struct Case {
     pub first: Option<String>,
     /// All of them within the first three.
     pub top: Vec<String>,
+    /// All of them within the results.
+    pub found: Vec<String>,
     /// The one is found before the other, which may be missing.
     pub ahead: Vec<String>,
     /// Not found.
@@ -178,7 +180,8 @@ impl Case {
     }
 
     fn labels(&self) -> impl Iterator<Item = &String> {
-        self.first.iter().chain(&self.top).chain(&self.ahead).chain(&self.absent)
+        let others = [&self.top, &self.found, &self.ahead, &self.absent];
+        self.first.iter().chain(others.into_iter().flatten())
     }
 
     /// Whether it is as expected that these were found, best first.
@@ -191,14 +194,16 @@ impl Case {
         is_ahead
             && self.first.iter().all(|label| place(label) == Some(0))
             && self.top.iter().all(|label| place(label).is_some_and(|n| n < TOP))
+            && self.found.iter().all(|label| place(label).is_some())
             && self.absent.iter().all(|label| place(label).is_none())
     }
 
     /// What is expected, in words.
     pub fn expected(&self) -> String {
-        let lists: [(&str, &[String]); 4] = [
+        let lists: [(&str, &[String]); 5] = [
             ("first", self.first.as_slice()),
             ("top", &self.top),
+            ("found", &self.found),
             ("ahead", &self.ahead),
             ("absent", &self.absent),
         ];
