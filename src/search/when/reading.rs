@@ -233,8 +233,11 @@ impl TimeReading<'_> {
             || self.month_name(at).is_some()
             || self
                 .any(at, |kind| {
-                    matches!(kind, Kind::Mark(_) | Kind::SideAfter(_) | Kind::Season(_))
-                        .then_some(())
+                    let is_of_date = matches!(
+                        kind,
+                        Kind::Mark(_) | Kind::SideAfter(_) | Kind::Season(_) | Kind::Holiday(_)
+                    );
+                    is_of_date.then_some(())
                 })
                 .is_some()
     }
