@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """What recall hands out, and what of it is wanted: LoCoMo without a judge, beside "always the first five of a search".
 
-    tools/with_postgres.py python3 bench/recalled.py LOCOMO10.json ERRORS.json [--fit]
+    tools/with_postgres.py python3 bench/recalled.py LOCOMO10.json ERRORS.json
 
 Memories are kinds.py's short facts. Asked are, of each conversation: its questions (wanted are the facts noted from the
 evidence), its adversarial questions (what they ask was never said, or of somebody else), 100 questions about other
 conversations, and 100 things said in them that ask nothing. A fact that answers too and was noted from another turn
-counts as unwanted, so that precision is a lower bound. `--fit` also fits src/recall/relevance.rs anew on
-conversations 1 to 5. Needs numpy and `make build`.
+counts as unwanted, so that precision is a lower bound. Needs numpy and `make build`.
 """
 import json
-import math
 import random
 import re
 import statistics
@@ -18,17 +16,12 @@ import sys
 import time
 from typing import NamedTuple
 
-import numpy as np
-
 from kinds import short_facts
 from locomo import read
 from quality import load, new_user
 from run import REPO, keepsake
 
 KINDS = ("questions", "adversarial", "elsewhere", "small talk")
-STOP_WORDS = set(re.findall(r'"([a-z]+)"', (REPO / "src/memories/stop_words.rs").read_text().split("const STOP_WORDS")[1].split("];")[0]))
-USUAL, NEAREST, TERMS_MAX, WORDS_MAX = (10, 0.368, 0.053), 50, 8, 4  # as relevance.rs has them
-TUNED_AT = 0.08  # the regression's probability that 0.3 stands for
 
 
 class Asked(NamedTuple):
@@ -38,7 +31,7 @@ class Asked(NamedTuple):
     evidence: set
 
 
-def main(locomo, errors, fit=None):
+def main(locomo, errors):
     samples = json.load(open(locomo))
     items, questions, _ = short_facts(samples, read(samples, json.load(open(errors)))[1])
     noted, asks = noted_from(samples), all_asked(samples, questions)
@@ -47,8 +40,6 @@ def main(locomo, errors, fit=None):
         names = load(server, tokens, items)
         server.call.args[0].close()  # The server may have closed it meanwhile.
         wanted = lambda one, found: any(noted[name] & one.evidence for name in names[one.conversation, found])
-        if fit:
-            refit(server, tokens, asks, wanted)
         for part, conversations in (("conversations 6 to 10", range(5, 10)), ("all", range(10))):
             print(f"\n{part}\n{'':28}" + "".join(f"{column:>12}" for column in ("with any", "items", "tokens", "wanted", "found", "p50 ms")))
             of_part = [one for one in asks if one.conversation in conversations]
@@ -95,50 +86,7 @@ def table(how, asks, handed, wanted):
         print(f"{how:12}{kind:16}" + "".join(f"{cell:>12}" for cell in row), flush=True)
 
 
-def refit(server, tokens, asks, wanted):
-    by_meaning, by_words, truth = [], [], []
-    for one in (one for one in asks if one.conversation < 5):
-        hits = server.call("memory_search", {"query": one.text, "limit": 50, "explain": True}, token=tokens[one.conversation])["results"]
-        hits = [hit for hit in hits if hit["explain"]["distance"] is not None]
-        cosines = sorted((1 - hit["explain"]["distance"] for hit in hits), reverse=True)[:NEAREST]
-        as_many, mean, deviation = USUAL
-        n = len(cosines) + as_many
-        middle = (sum(cosines) + as_many * mean) / n
-        spread = math.sqrt((sum(c * c for c in cosines) + as_many * (deviation ** 2 + mean ** 2)) / n - middle ** 2)
-        words = set(re.findall(r"[a-z0-9]+", one.text.lower()))
-        terms = min(len(words - STOP_WORDS) or len(words) or 1, TERMS_MAX)
-        for hit in best(hits):
-            cosine, matched = 1 - hit["explain"]["distance"], hit["explain"]["words_matched"]
-            by_meaning.append((cosine, (cosine - middle) / spread, min(1, matched / terms)))
-            by_words.append((min(1, matched / terms), min(matched, WORDS_MAX)))
-            truth.append(wanted(one, hit["id"]))
-    shift = math.log(0.3 / 0.7) - math.log(TUNED_AT / (1 - TUNED_AT))
-    for name, signals in (("BY_MEANING", by_meaning), ("BY_WORDS", by_words)):
-        weights, constant = regression(np.array(signals, float), np.array(truth, float))
-        print(name, [round(float(w), 2) for w in weights], round(constant + shift, 2))
-
-
-def best(hits, most=10):
-    """By reciprocal ranks of both arms."""
-    scores = {}
-    for key in (lambda hit: hit["explain"]["distance"], lambda hit: -hit["explain"]["lexical"]):
-        for rank, hit in enumerate(sorted(hits, key=key), 1):
-            scores[hit["id"]] = scores.get(hit["id"], 0) + 1 / (60 + rank)
-    return sorted(hits, key=lambda hit: -scores[hit["id"]])[:most]
-
-
-def regression(signals, truth, steps=60):
-    mean, deviation = signals.mean(0), signals.std(0)
-    rows = np.hstack([(signals - mean) / deviation, np.ones((len(signals), 1))])
-    keep = np.diag([1.0] * signals.shape[1] + [0.0])
-    weights = np.zeros(rows.shape[1])
-    for _ in range(steps):
-        guessed = 1 / (1 + np.exp(-rows @ weights))
-        weights -= np.linalg.solve((rows * (guessed * (1 - guessed))[:, None]).T @ rows + keep, rows.T @ (guessed - truth) + keep @ weights)
-    return weights[:-1] / deviation, weights[-1] - (weights[:-1] * mean / deviation).sum()
-
-
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
     main(*sys.argv[1:])

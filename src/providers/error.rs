@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::MAX_DIMENSIONS;
-use super::builtin::BuiltinModel;
+use super::builtin_model::BuiltinModel;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {

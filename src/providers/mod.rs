@@ -2,6 +2,7 @@
 //! which addresses may be called. Texts, keys and answers never enter a log or an error.
 
 pub mod builtin;
+mod builtin_model;
 pub mod chat;
 mod check;
 mod client;

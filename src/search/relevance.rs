@@ -172,10 +172,10 @@ mod tests {
             ..signals(1, Some(cosine), 1)
         };
         let sure = of_answer(&[of(0.8, 0.6, None), of(0.1, 0.2, None)], 4);
-        let unsure = of_answer(&[of(0.1, 0.25, None), of(0.0, 0.2, None)], 4);
+        let unsure = of_answer(&[of(0.1, 0.2, None), of(0.0, 0.18, None)], 4);
         assert!(sure.value > 0.7 && unsure.is_probably_absent, "{sure:?}, {unsure:?}");
         // The question is about Anna, the best match was said by Ben.
-        let of_ben = of_answer(&[of(0.1, 0.3, Some(true)), of(0.7, 0.6, Some(false))], 4);
+        let of_ben = of_answer(&[of(0.1, 0.3, Some(true)), of(0.7, 0.45, Some(false))], 4);
         assert!(of_ben.is_probably_absent, "{of_ben:?}");
         let nothing = Confidence { value: 0.0, is_probably_absent: true };
         assert_eq!(of_answer(&[], 4), nothing);
@@ -187,7 +187,7 @@ mod tests {
         (ticket.identifiers, ticket.lexical) = (1, 0.9);
         assert_eq!(of_answer(&[ticket, signals(2, Some(0.2), 0)], 2).value, 0.9);
         let some =
-            |words: i64| of_answer(&[signals(1, Some(0.22), words), signals(2, Some(0.1), 0)], 4);
+            |words: i64| of_answer(&[signals(1, Some(0.24), words), signals(2, Some(0.1), 0)], 4);
         let [by_words, by_meaning] = [some(1), some(0)];
         assert_eq!(by_words.value, by_meaning.value);
         assert!(by_words.is_probably_absent && !by_meaning.is_probably_absent, "{by_words:?}");

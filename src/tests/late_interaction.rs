@@ -132,7 +132,7 @@ async fn the_switch_makes_and_removes_them() {
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     let page = browser.look("/admin").await;
-    assert!(page.contains("Removing token vectors for 0 of 1 users."), "{page}");
+    assert!(page.contains("Removing token vectors: 0 of 1 users done"), "{page}");
     anna.add("A hive has one queen.").await;
     app.drain(&anna).await;
     assert_eq!(signed(&app, &anna).await, (0, 3, "none".to_owned()));

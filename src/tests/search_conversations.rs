@@ -159,7 +159,7 @@ async fn the_answer_is_found_beside_the_question() {
 async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
     let (app, anna) = TestApp::start_for("anna").await;
     let (near, word) = (anna.add("green leaves").await, anna.add("the kettle").await);
-    let space = embedded(&app, &anna, &[(near, 5.0), (word, 80.0)]).await;
+    let space = embedded(&app, &anna, &[(near, 5.0), (word, 70.0)]).await;
     for (balance, first, weights) in [
         (None, Some(near), (0.65, 0.35)),
         (Some("meaning"), Some(near), (0.65, 0.35)),

@@ -276,6 +276,35 @@ async fn an_answer_says_how_sure_it_is_and_when_it_is_probably_not_there() {
     let of_peter = ask("What did Peter cook in May 2031 in the copper pot?").await;
     assert!(confidence(&of_marta) > 0.7, "{of_marta}");
     assert!(confidence(&of_peter) < 0.3, "{of_peter}");
+    // In any language, what is there is not said to be absent.
+    let ben = app.user("ben").await;
+    for note in [
+        "Works at Siemens",
+        "The spare key is under the third flowerpot",
+        "The cat gets fed twice a day",
+        "Anna drinks green tea in the morning",
+        "Die Heizung im Haus fällt seit Montag aus",
+        "Der Hausmeister kommt nie vor zehn",
+        "+41 79 123 45 67 is the plumber",
+        "奶奶的生日是三月五日",
+        "我们每个星期六去游泳",
+    ] {
+        ben.add(note).await;
+    }
+    assert_eq!(app.drain(&ben).await, Drained::Done);
+    for query in [
+        "Who is the user's employer?",
+        "猫一天喂几次？",
+        "¿Qué bebe Anna por la mañana?",
+        "ماذا تشرب آنا في الصباح؟",
+        "Was ist mit der Heizung?",
+        "+41791234567",
+        "奶奶什么时候过生日？",
+        "When is grandmother's birthday?",
+    ] {
+        let answer = ben.call("memory_search", json!({ "query": query })).await;
+        assert_eq!(answer.get("note"), None, "{query}: {answer}");
+    }
 }
 
 #[tokio::test]
