@@ -1,71 +1,40 @@
 //! Extracts facts without a model: sentences in which a person explicitly says something lasting about
-//! themselves. Fewer and simpler than a model's facts, and marked as such (GoClaw's extractive fallback).
-//! English only, except [`left_open`].
+//! themselves. Fewer and simpler than a model's facts, and marked as such (GoClaw's extractive fallback). The phrases stand
+//! in the files of [`languages`].
 
 use super::category::Category;
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
+use crate::languages::{self, Language, PhraseList, SaidPhrases, Script, phrase};
 use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum statements of one session.
 pub const STATEMENTS_MAX: usize = 20;
 const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 8..=300;
+/// Of a script without spaces, or of syllables.
+const DENSE_CHARS_MIN: usize = 4;
 
-/// The words that mark a statement, its category, and its key if it has a natural one. The most informative
-/// come first, since long sessions keep only those.
-const PATTERNS: [(&str, Category, Option<&str>); 30] = [
-    ("remember that ", Category::Other, None),
-    ("please remember ", Category::Other, None),
-    ("my name is ", Category::Profile, Some("name")),
-    ("call me ", Category::Profile, Some("preferred_name")),
-    ("i was born ", Category::Profile, Some("birth")),
-    ("my birthday is ", Category::Profile, Some("birthday")),
-    ("my pronouns are ", Category::Profile, Some("pronouns")),
-    ("i live in ", Category::Profile, Some("location")),
-    ("i moved to ", Category::Profile, Some("location")),
-    ("i work as ", Category::Profile, Some("occupation")),
-    ("i work at ", Category::Profile, Some("employer")),
-    ("i work for ", Category::Profile, Some("employer")),
-    ("i'm allergic to ", Category::Profile, None),
-    ("i am allergic to ", Category::Profile, None),
-    ("my wife ", Category::Profile, None),
-    ("my husband ", Category::Profile, None),
-    ("my native language is ", Category::Profile, Some("native_language")),
-    ("i prefer ", Category::Preferences, None),
-    ("i'd rather ", Category::Preferences, None),
-    ("i always ", Category::Preferences, None),
-    ("i never ", Category::Preferences, None),
-    ("i like ", Category::Preferences, None),
-    ("i love ", Category::Preferences, None),
-    ("i hate ", Category::Preferences, None),
-    ("i don't like ", Category::Preferences, None),
-    ("i can't stand ", Category::Preferences, None),
-    ("my favourite ", Category::Preferences, None),
-    ("my favorite ", Category::Preferences, None),
-    ("i'm working on ", Category::Projects, None),
-    ("i am working on ", Category::Projects, None),
-];
-
-/// Words that mean a sentence is not a statement, or not a lasting one.
-const NOT_LASTING: [&str; 16] = [
-    "today",
-    "tonight",
-    "right now",
-    "at the moment",
-    "this morning",
-    "this week",
-    "yesterday",
-    "tomorrow",
-    "password",
-    "passphrase",
-    "secret",
-    "api key",
-    "token",
-    "if i ",
-    "would i ",
-    "for now",
-];
+/// How a language says what is lasting, its category, and its key if it has a natural one. The most informative come first,
+/// since long sessions keep only those.
+fn lasting(said: &SaidPhrases) -> [(&PhraseList, Category, Option<&'static str>); 13] {
+    use Category::{Other, Preferences, Profile, Projects};
+    [
+        (&said.remember, Other, None),
+        (&said.name, Profile, Some("name")),
+        (&said.preferred_name, Profile, Some("preferred_name")),
+        (&said.birth, Profile, Some("birth")),
+        (&said.birthday, Profile, Some("birthday")),
+        (&said.pronouns, Profile, Some("pronouns")),
+        (&said.location, Profile, Some("location")),
+        (&said.occupation, Profile, Some("occupation")),
+        (&said.employer, Profile, Some("employer")),
+        (&said.native_language, Profile, Some("native_language")),
+        (&said.profile, Profile, None),
+        (&said.preferences, Preferences, None),
+        (&said.projects, Projects, None),
+    ]
+}
 
 /// A sentence to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +53,7 @@ pub fn statements(messages: &[StoredMessage]) -> Vec<Statement> {
     for message in messages.iter().filter(|m| m.role == MessageRole::User) {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text) {
-            if let Some(rank) = rank(sentence) {
-                let (_, category, key) = PATTERNS[rank];
+            if let Some((rank, category, key)) = said_in(sentence) {
                 let statement = Statement {
                     category,
                     key,
@@ -104,47 +72,15 @@ pub fn statements(messages: &[StoredMessage]) -> Vec<Statement> {
     kept.into_iter().map(|(_, (_, statement))| statement).collect()
 }
 
-/// Marks of decisions and open tasks, for sessions that are flushed without a model (English, German, French,
-/// Spanish).
-const LEFT_OPEN: [(&str, Category); 22] = [
-    ("we decided", Category::Decisions),
-    ("i decided", Category::Decisions),
-    ("we agreed", Category::Decisions),
-    ("let's go with", Category::Decisions),
-    ("the decision is", Category::Decisions),
-    ("wir haben entschieden", Category::Decisions),
-    ("wir nehmen", Category::Decisions),
-    ("on a décidé", Category::Decisions),
-    ("nous avons décidé", Category::Decisions),
-    ("hemos decidido", Category::Decisions),
-    ("todo:", Category::ToDo),
-    ("to do:", Category::ToDo),
-    ("next step", Category::ToDo),
-    ("still need to", Category::ToDo),
-    ("still have to", Category::ToDo),
-    ("remains to be done", Category::ToDo),
-    ("nächster schritt", Category::ToDo),
-    ("müssen wir noch", Category::ToDo),
-    ("muss ich noch", Category::ToDo),
-    ("il reste à", Category::ToDo),
-    ("prochaine étape", Category::ToDo),
-    ("falta por", Category::ToDo),
-];
-
 /// The latest sentences with a decision or an open task, in order.
 pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
     for message in messages.iter().rev().filter(|m| m.role != MessageRole::Tool) {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text).map(str::trim) {
-            let plain = sentence.to_lowercase().replace('’', "'");
-            let said = LEFT_OPEN.iter().find(|(words, _)| plain.contains(words));
-            let is_statement = SENTENCE_CHARS.contains(&sentence.chars().count())
-                && !plain.ends_with('?')
-                && !["password", "secret", "api key", "token"].iter().any(|w| plain.contains(w));
-            if let Some((_, category)) = said.filter(|_| is_statement) {
+            if let Some(category) = open_in(sentence) {
                 found.push(Statement {
-                    category: *category,
+                    category,
                     key: None,
                     sentence: sentence.to_owned(),
                     position: message.position,
@@ -161,29 +97,104 @@ pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
     found
 }
 
-fn rank(sentence: &str) -> Option<usize> {
-    let plain = sentence.to_lowercase().replace('’', "'");
-    let is_quoted = plain.starts_with(['>', '"', '“', '\'']);
-    if is_quoted
-        || plain.ends_with('?')
-        || !SENTENCE_CHARS.contains(&plain.chars().count())
-        || NOT_LASTING.iter().any(|word| plain.contains(word))
-    {
-        return None;
-    }
-    let is_in = |pattern: &str| {
-        plain.starts_with(pattern)
-            || [", ", "and ", "but ", "because ", "also ", "way "]
-                .iter()
-                .any(|before| plain.contains(&format!("{before}{pattern}")))
+/// A sentence as the phrases are written, if it may be a statement.
+fn plain(sentence: &str) -> Option<String> {
+    let is_dense = |c| matches!(Script::of(c), Some(Script::Han | Script::Kana | Script::Hangul));
+    let min =
+        if sentence.chars().any(is_dense) { DENSE_CHARS_MIN } else { *SENTENCE_CHARS.start() };
+    let plain = phrase(sentence.trim_start_matches(['¡', '¿']));
+    let is_statement = (min..=*SENTENCE_CHARS.end()).contains(&sentence.chars().count())
+        && !plain.ends_with(['?', '؟'])
+        && !languages::all().any(|(_, language)| has_any(&plain, &language.said.secret, language));
+    is_statement.then_some(plain)
+}
+
+/// The rank of what the sentence says, its category and key.
+fn said_in(sentence: &str) -> Option<(usize, Category, Option<&'static str>)> {
+    let plain =
+        plain(sentence).filter(|plain| !plain.starts_with(['>', '"', '“', '„', '«', '\'']))?;
+    let of = |language: &'static Language| {
+        let said = &language.said;
+        let all = lasting(said).into_iter().enumerate();
+        let mut all = all.filter(|(_, (phrases, ..))| {
+            phrases.iter().any(|phrase| begins(&plain, phrase, language))
+        });
+        let (rank, (_, category, key)) = all.next()?;
+        (!has_any(&plain, &said.passing, language)).then_some((rank, category, key))
     };
-    PATTERNS.iter().position(|(pattern, ..)| is_in(pattern))
+    languages::all().filter_map(|(_, language)| of(language)).min_by_key(|(rank, ..)| *rank)
+}
+
+/// A decision or an open task.
+fn open_in(sentence: &str) -> Option<Category> {
+    let plain = plain(sentence)?;
+    languages::all().find_map(|(_, language)| {
+        let kinds =
+            [(&language.said.decided, Category::Decisions), (&language.said.to_do, Category::ToDo)];
+        let said = |phrases: &PhraseList| has_any(&plain, phrases, language);
+        kinds.into_iter().find(|(phrases, _)| said(phrases)).map(|(_, category)| category)
+    })
+}
+
+fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
+    phrases.iter().any(|phrase| places(plain, phrase, language).next().is_some())
+}
+
+/// Whether a sentence, or what is joined to one, begins with the phrase.
+fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
+    let mut parts = phrase.split_inclusive('*');
+    let first = parts.next().unwrap_or_default();
+    let is_begun = |place: usize| {
+        let before = plain[..place].trim_end();
+        let is_joined = |join| {
+            let before = before.strip_suffix(join);
+            before.is_some_and(|before| {
+                has_no_borders(language) || !before.ends_with(char::is_alphanumeric)
+            })
+        };
+        before.is_empty()
+            || before.ends_with([',', '،', '、'])
+            || language.said.joins.iter().any(is_joined)
+    };
+    let mut begun = places(plain, first, language).filter(|(place, _)| is_begun(*place));
+    let parts: Vec<&str> = parts.collect();
+    begun.any(|(_, end)| {
+        let mut rest = &plain[end..];
+        let are_found = parts.iter().all(|part| {
+            let found = places(rest, part, language).next();
+            rest = found.map_or("", |(_, end)| &rest[end..]);
+            found.is_some()
+        });
+        are_found && (!parts.is_empty() || rest.contains(char::is_alphanumeric))
+    })
+}
+
+/// Where the words begin and end, as whole words; what follows at once where a `*` does may be the rest of one.
+fn places(plain: &str, part: &str, language: &Language) -> impl Iterator<Item = (usize, usize)> {
+    let words = part.trim_end_matches('*');
+    let is_open = part.ends_with('*') && !words.ends_with(' ');
+    let words = words.trim();
+    let places = plain.match_indices(words).map(|(place, _)| (place, place + words.len()));
+    places.filter(move |(place, end)| {
+        let is_in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let begins = words.starts_with(char::is_alphanumeric)
+            && is_in_word(plain[..*place].chars().next_back());
+        let goes_on =
+            words.ends_with(char::is_alphanumeric) && is_in_word(plain[*end..].chars().next());
+        has_no_borders(language) || !begins && (is_open || !goes_on)
+    })
+}
+
+/// Words stand beside each other without blanks, or end in particles.
+fn has_no_borders(language: &Language) -> bool {
+    matches!(language.script, Script::Han | Script::Kana | Script::Hangul)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::consolidation::testing::{message, result};
+    use crate::languages::Examples;
 
     fn kept(text: &str) -> Vec<(Category, Option<&'static str>, String)> {
         let statements = statements(&[message(1, MessageRole::User, text)]);
@@ -220,6 +231,27 @@ mod tests {
         ] {
             assert_eq!(kept(text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn examples_of_each_language_say_something_lasting_or_not() {
+        let mut wrong = Vec::new();
+        for (code, language) in languages::all() {
+            let (said, unsaid) = (&language.examples.said, &language.examples.unsaid);
+            assert!(said.lines().count() >= 6 && unsaid.lines().count() >= 2, "{code}");
+            for (kind, sentence) in Examples::pairs(said) {
+                let found = match (said_in(sentence), open_in(sentence)) {
+                    (Some((_, category, key)), _) => key.unwrap_or(category.as_str()),
+                    (None, category) => category.map_or("nothing", Category::as_str),
+                };
+                if found != kind {
+                    wrong.push((code, sentence, found));
+                }
+            }
+            let told = |sentence: &&str| said_in(sentence).is_some() || open_in(sentence).is_some();
+            wrong.extend(unsaid.lines().filter(told).map(|sentence| (code, sentence, "something")));
+        }
+        assert_eq!(wrong, []);
     }
 
     #[test]

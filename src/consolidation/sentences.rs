@@ -7,7 +7,8 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
         while !rest.is_empty() {
             let ends = rest.char_indices().find(|(at, c)| {
                 let after = rest[at + c.len_utf8()..].chars().next();
-                let is_stop = matches!(c, '.' | '!' | '?') && after.is_none_or(char::is_whitespace);
+                let is_stop = matches!(c, '.' | '!' | '?' | '؟' | '۔' | '।')
+                    && after.is_none_or(char::is_whitespace);
                 is_stop || matches!(c, '\n' | '。' | '！' | '？')
             });
             let end = ends.map_or(rest.len(), |(at, c)| at + c.len_utf8());
@@ -27,7 +28,8 @@ mod tests {
 
     #[test]
     fn sentences_end_at_stops_and_lines_and_not_inside_numbers() {
-        let all: Vec<&str> = sentences("Version 3.5 runs. Really?\nYes\n\n東京。大阪").collect();
-        assert_eq!(all, ["Version 3.5 runs.", "Really?", "Yes", "東京。", "大阪"]);
+        let all: Vec<&str> =
+            sentences("Version 3.5 runs. Really?\nYes\n\n東京。大阪 वह है। हाँ").collect();
+        assert_eq!(all, ["Version 3.5 runs.", "Really?", "Yes", "東京。", "大阪 वह है।", "हाँ"]);
     }
 }

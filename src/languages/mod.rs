@@ -4,6 +4,7 @@
 
 pub mod characters;
 mod recognised;
+mod said;
 mod stems;
 mod times;
 mod words;
@@ -16,9 +17,10 @@ use rust_stemmers::Algorithm;
 use serde::Deserialize;
 
 pub use self::recognised::{Languages, likeliest, of};
+pub use self::said::SaidPhrases;
 pub use self::stems::particle_chars;
 pub use self::times::TimeWords;
-pub use self::words::{ChatterPhrases, CommonWords, Examples, PhraseList, WordList};
+pub use self::words::{ChatterPhrases, CommonWords, Examples, PhraseList, WordList, phrase};
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/languages");
 
@@ -41,6 +43,8 @@ pub struct Language {
     pub words: CommonWords,
     #[serde(default)]
     pub chatter: ChatterPhrases,
+    #[serde(default)]
+    pub said: SaidPhrases,
     #[serde(default)]
     pub examples: Examples,
     #[serde(default)]

@@ -66,6 +66,9 @@ pub struct Examples {
     pub telling: String,
     pub chatter: String,
     pub statements: String,
+    /// A category or a key, `|`, a sentence in which a person says it; and sentences in which nothing lasting is said.
+    pub said: String,
+    pub unsaid: String,
     /// A newer statement, `|`, an older one that says the same or more.
     #[serde(default)]
     pub same: String,
@@ -131,11 +134,14 @@ pub struct PhraseList(Vec<String>);
 
 impl From<String> for PhraseList {
     fn from(phrases: String) -> Self {
-        let phrases = phrases
-            .split('|')
-            .map(|phrase| fold(phrase.trim()).replace('’', "'").replace('-', " "));
+        let phrases = phrases.split('|').map(phrase);
         Self(phrases.filter(|phrase| !phrase.is_empty()).collect())
     }
+}
+
+/// As a [`PhraseList`] has it.
+pub fn phrase(text: &str) -> String {
+    fold(text.trim()).replace('’', "'").replace('-', " ")
 }
 
 impl PhraseList {

@@ -228,6 +228,18 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
     let (_, told) = flush(&app, &ben, json!({})).await;
     assert_eq!(told["outcome"], "failed", "{told}");
     assert_eq!(contents(&told), kept);
+    // In any language that has lists.
+    let wang = app.user("wang").await;
+    let words = "你好，我叫王芳。我对花生过敏。最后我们决定用 PostgreSQL。 Ich wohne in Freiburg.";
+    say(&wang, json!([user_says("m1", words)])).await;
+    let (_, told) = flush(&app, &wang, json!({})).await;
+    let kept = [
+        "fact profile location: Ich wohne in Freiburg.",
+        "fact profile name: 你好，我叫王芳。",
+        "fact profile 我对花生过敏。",
+        "other decisions 最后我们决定用 PostgreSQL。",
+    ];
+    assert_eq!(contents(&told), kept);
 }
 
 #[tokio::test]

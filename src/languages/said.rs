@@ -1,0 +1,53 @@
+//! How people say something lasting about themselves, what they decided and what is left to do.
+
+use serde::Deserialize;
+
+use super::words::PhraseList;
+
+/// Beginnings of sentences; `*` stands for any words. Where a verb says who speaks, a phrase needs no pronoun; elsewhere it
+/// has one, so that what is said of others is left out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaidPhrases {
+    #[serde(default)]
+    pub remember: PhraseList,
+    #[serde(default)]
+    pub name: PhraseList,
+    #[serde(default)]
+    pub preferred_name: PhraseList,
+    #[serde(default)]
+    pub birth: PhraseList,
+    #[serde(default)]
+    pub birthday: PhraseList,
+    #[serde(default)]
+    pub pronouns: PhraseList,
+    #[serde(default)]
+    pub location: PhraseList,
+    #[serde(default)]
+    pub occupation: PhraseList,
+    #[serde(default)]
+    pub employer: PhraseList,
+    #[serde(default)]
+    pub native_language: PhraseList,
+    /// Family, allergies.
+    #[serde(default)]
+    pub profile: PhraseList,
+    #[serde(default)]
+    pub preferences: PhraseList,
+    #[serde(default)]
+    pub projects: PhraseList,
+    /// Words before which a sentence may begin again, beside a comma.
+    #[serde(default)]
+    pub joins: PhraseList,
+    /// Anywhere in a sentence: it is a question, a condition or holds for a while only.
+    #[serde(default)]
+    pub passing: PhraseList,
+    /// Anywhere in a sentence: it tells a secret.
+    #[serde(default)]
+    pub secret: PhraseList,
+    /// Anywhere in a sentence.
+    #[serde(default)]
+    pub decided: PhraseList,
+    #[serde(default)]
+    pub to_do: PhraseList,
+}
