@@ -48,7 +48,7 @@ pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
 pub use frame::{Frame, Section, framed};
 pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
-pub use notice::{NoSuchPage, Trouble};
+pub use notice::{NoSuchPage, Trouble, with_code};
 pub use outcome::{Confirm, TestReport};
 pub use paste::Paste;
 pub use pick::{Choice, Pick};

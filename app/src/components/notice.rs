@@ -35,3 +35,14 @@ pub fn NoSuchPage() -> impl IntoView {
         </div>
     }
 }
+
+/// A sentence of the server, whose commands stand between backticks.
+pub fn with_code(sentence: &str) -> impl IntoView {
+    let parts = sentence.split('`').map(str::to_owned).enumerate();
+    parts
+        .map(|(n, part)| match n % 2 {
+            0 => part.into_any(),
+            _ => view! { <code>{part}</code> }.into_any(),
+        })
+        .collect_view()
+}

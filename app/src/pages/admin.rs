@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, framed,
+    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, framed, with_code,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
@@ -139,7 +139,7 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             <p>
                 "It serves users without an endpoint of their own, unless a system llama.cpp is set. It runs inside this server."
             </p>
-            {page.missing_model.map(|missing| view! { <p class="problem">{missing}</p> })}
+            {page.missing_model.map(|missing| view! { <p class="problem">{with_code(&missing)}</p> })}
             {page.builtin_enabled.then(|| view! { <Exchange of=page.exchange is_missing /> })}
             <FormError form fields=&[] />
             <form method="post" action=EMBEDDINGS_PATH>
@@ -155,20 +155,20 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
 /// Nothing once it is over.
 #[component]
 fn Exchange(of: BuiltinExchange, is_missing: bool) -> impl IntoView {
-    let (text, action, label) = match of.is_postponed {
-        true => (
-            "The English model is in use. The multilingual one understands a hundred languages; all memories are embedded again for it, while the old embeddings serve.",
-            "builtin_multilingual",
-            "Use the multilingual model",
-        ),
-        false if is_missing => {
-            ("Until then the English model's embeddings serve.", "builtin_english", "Postpone")
+    let (action, label) = match of.is_postponed {
+        true => ("builtin_multilingual", "Use the multilingual model"),
+        false => ("builtin_english", "Postpone"),
+    };
+    let text = match of.is_postponed {
+        true => {
+            "The English model is in use. The multilingual one understands a hundred languages; if you choose it, all memories are embedded again."
         }
-        false => (
-            "All memories are being embedded again with the multilingual model. The old embeddings serve meanwhile.",
-            "builtin_english",
-            "Postpone",
-        ),
+        false if is_missing => "",
+        false => "All memories are being embedded again with the multilingual model.",
+    };
+    let meanwhile = match of.can_postpone {
+        true => " The old embeddings serve meanwhile.",
+        false => " Search uses keywords meanwhile: the English model's files are missing.",
     };
     let progress = of.is_under_way().then(|| {
         let line = format!("{} of {} users done", count(of.done), count(of.users));
@@ -187,7 +187,7 @@ fn Exchange(of: BuiltinExchange, is_missing: bool) -> impl IntoView {
     (of.is_postponed || progress.is_some()).then(|| {
         view! {
             <div class="rebuild">
-                <p>{text}</p>
+                <p>{text} {meanwhile}</p>
                 {progress}
                 {switch}
             </div>

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::PATH;
 use crate::components::{
     Effective, Facts, FoldedStep, Progress, SwitchedOff, When, count, memories, rate, some_texts,
-    space_facts, texts, time_left,
+    space_facts, texts, time_left, with_code,
 };
 use crate::view::{EmbeddingCounts, EmbeddingsPage, FailedItem, Rebuild};
 
@@ -24,12 +24,12 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
         view! {
             <p class="problem">
                 <strong>"No vectors are being made right now. "</strong>
-                {problem}
+                {with_code(&problem)}
             </p>
         }
     });
     let missing = page.missing_model.clone().filter(|_| page.problem.is_none()).map(|missing| {
-        view! { <p class="problem">{missing} " Until then it makes no embeddings."</p> }
+        view! { <p class="problem">{with_code(&missing)} " Until then it makes no embeddings."</p> }
     });
     view! {
         <section
