@@ -142,7 +142,9 @@ fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
 
 /// Whether a sentence, or what is joined to one, begins with the phrase.
 fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
-    let mut parts = phrase.split_inclusive('*');
+    let stars = phrase.match_indices('*').map(|(place, _)| place);
+    let ends = stars.clone().map(|place| place + 1).chain([phrase.len()]);
+    let mut parts = std::iter::once(0).chain(stars).zip(ends).map(|(from, to)| &phrase[from..to]);
     let first = parts.next().unwrap_or_default();
     let is_begun = |place: usize| {
         let before = plain[..place].trim_end();
@@ -157,7 +159,7 @@ fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
             || language.said.joins.iter().any(is_joined)
     };
     let mut begun = places(plain, first, language).filter(|(place, _)| is_begun(*place));
-    let parts: Vec<&str> = parts.collect();
+    let parts: Vec<&str> = parts.filter(|part| *part != "*").collect();
     begun.any(|(_, end)| {
         let mut rest = &plain[end..];
         let are_found = parts.iter().all(|part| {
@@ -169,9 +171,10 @@ fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
     })
 }
 
-/// Where the words begin and end, as whole words; what follows at once where a `*` does may be the rest of one.
+/// Where the words begin and end, as whole words; a `*` beside a letter stands for the rest of a word.
 fn places(plain: &str, part: &str, language: &Language) -> impl Iterator<Item = (usize, usize)> {
-    let words = part.trim_end_matches('*');
+    let is_begun = part.starts_with('*') && !part.starts_with("* ");
+    let words = part.trim_matches('*');
     let is_open = part.ends_with('*') && !words.ends_with(' ');
     let words = words.trim();
     let places = plain.match_indices(words).map(|(place, _)| (place, place + words.len()));
@@ -181,7 +184,7 @@ fn places(plain: &str, part: &str, language: &Language) -> impl Iterator<Item = 
             && is_in_word(plain[..*place].chars().next_back());
         let goes_on =
             words.ends_with(char::is_alphanumeric) && is_in_word(plain[*end..].chars().next());
-        has_no_borders(language) || !begins && (is_open || !goes_on)
+        has_no_borders(language) || (is_begun || !begins) && (is_open || !goes_on)
     })
 }
 
