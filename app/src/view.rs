@@ -174,6 +174,8 @@ pub struct ItemRow {
     pub tags: Vec<String>,
     /// Why agents do not find it without asking; `None` while it is active.
     pub retired: Option<Retired>,
+    /// When it is true: "since 2019", "no longer true: 2010 to 2015".
+    pub period: Option<String>,
     pub word: Word,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,

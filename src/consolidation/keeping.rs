@@ -4,8 +4,8 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::comparison::{self, StatementRelation};
-use super::keep::{RelatedItem, Resolution, answered, resolve_fact};
+use super::comparison;
+use super::keep::{ComparedFact, RelatedItem, Resolution, resolve_fact};
 use super::model::{Reading, ReadingEnd, SourcedStatement};
 use super::named::{note_connection, note_names};
 use super::same::StatementWords;
@@ -62,8 +62,13 @@ impl Consolidation {
                 break;
             }
             let known = self.known(viewer, one).await?;
-            let key = one.key.as_ref().map(ItemKey::as_str);
-            fates.push((resolve_fact(one.theme, key, &one.value, &known), known));
+            let fact = ComparedFact {
+                theme: one.theme,
+                key: one.key.as_ref().map(ItemKey::as_str),
+                value: &one.value,
+                period: one.period,
+            };
+            fates.push((resolve_fact(fact, &known, self.now()), known));
         }
         let fates = self.resolve(user, row, &found, fates, &mut reading).await?;
         if reading.end == ReadingEnd::Lost {
@@ -72,7 +77,7 @@ impl Consolidation {
         self.write(viewer, row, &found, &fates, &reading).await
     }
 
-    /// Active items that may be related to the statement: the one with its key, and the nearest.
+    /// Active items that may be related to the statement: those with its key, and the nearest.
     async fn known(
         &self,
         viewer: &Viewer,
@@ -117,12 +122,9 @@ impl Consolidation {
         let mut resolved = Vec::with_capacity(fates.len());
         let mut open = Vec::new();
         for (n, (fate, known)) in fates.into_iter().enumerate() {
-            if let Resolution::Ask(id) = fate
-                && let Some(older) = known.into_iter().find(|item| item.id == id)
-            {
-                open.push((n, older));
-            }
-            resolved.push(if matches!(fate, Resolution::Ask(_)) { Resolution::Add } else { fate });
+            let asked = known.into_iter().filter(|item| fate.ask.contains(&item.id));
+            open.extend(asked.map(|older| (n, older)));
+            resolved.push(fate);
         }
         if reading.end != ReadingEnd::Read {
             // The model has just failed: do not ask it again.
@@ -148,10 +150,8 @@ impl Consolidation {
             };
             reading.count_tokens(&completion);
             let relations = comparison::relations(&completion.text, pairs.len());
-            let relations =
-                relations.unwrap_or_else(|| vec![StatementRelation::Unrelated; pairs.len()]);
-            for ((n, older), relation) in some.iter().zip(relations) {
-                resolved[*n] = answered(older.id, &older.content, &found[*n].value, relation);
+            for ((n, older), relation) in some.iter().zip(relations.unwrap_or_default()) {
+                resolved[*n].answer(older, &found[*n].value, relation);
             }
         }
         Ok(resolved)
@@ -186,36 +186,43 @@ impl Consolidation {
                 counts.malformed += 1;
                 continue;
             };
-            if let Resolution::Merge(id) = fate
-                && memories::restate(&mut tx, viewer, *id, &item, now).await?
-            {
-                counts.merged += 1;
-                continue;
-            }
-            if !has_room {
-                counts.malformed += 1;
-                continue;
-            }
-            let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await;
-            let added = match added {
-                // The limit of themes is reached; a retry would fail again.
-                Err(MemoryError::Invalid(_)) => {
+            let merged = match fate.merge {
+                Some(id) if memories::restate(&mut tx, viewer, id, &item, now).await? => Some(id),
+                _ => None,
+            };
+            let stored = match merged {
+                Some(id) => {
+                    counts.merged += 1;
+                    Some(id)
+                }
+                None if !has_room => {
                     counts.malformed += 1;
                     continue;
                 }
-                added => added?,
+                None => {
+                    let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now);
+                    let added = match added.await {
+                        // The limit of themes is reached; a retry would fail again.
+                        Err(MemoryError::Invalid(_)) => {
+                            counts.malformed += 1;
+                            continue;
+                        }
+                        added => added?,
+                    };
+                    match added.duplicate {
+                        true => counts.merged += 1,
+                        false => counts.stored += 1,
+                    }
+                    counts.superseded += i32::from(added.superseded.is_some());
+                    Some(added.id).filter(|_| added.put_aside_for.is_none())
+                }
             };
-            match added.duplicate {
-                true => counts.merged += 1,
-                false => counts.stored += 1,
-            }
-            counts.superseded += i32::from(added.superseded.is_some());
-            if let Resolution::Supersede(older) = fate
-                && *older != added.id
-                && added.put_aside_for.is_none()
-                && memories::supersede_in(&mut tx, viewer, *older, added.id, now).await?
-            {
-                counts.superseded += 1;
+            for older in &fate.supersede {
+                if let Some(newer) = stored.filter(|newer| newer != older)
+                    && memories::supersede_in(&mut tx, viewer, *older, newer, now).await?
+                {
+                    counts.superseded += 1;
+                }
             }
         }
         if !matches!(end, ReadingEnd::MemoryOff) {
@@ -368,7 +375,11 @@ pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStateme
                 }
             }
             None => {
-                holding.iter().find(|(said, _)| words.say_no_more_than(said)).map(|(_, at)| *at)
+                let says_no_more = |(said, at): &&(StatementWords, usize)| {
+                    let is_repeated = kept[*at].position == one.position && words.repeat(said);
+                    words.say_no_more_than(said) || is_repeated
+                };
+                holding.iter().find(says_no_more).map(|(_, at)| *at)
             }
         };
         match said {

@@ -84,7 +84,7 @@ pub async fn settle_in(
     Ok(true)
 }
 
-/// Both items, if they are active and have one owner. Always read in ascending id order.
+/// Both items, if they are active, have one owner and tell of one time. Always read in ascending id order.
 async fn find_live(
     conn: &mut PgConnection,
     user: UserId,
@@ -98,7 +98,12 @@ async fn find_live(
         return Ok(None);
     };
     let is_live = |item: &MemoryItem| item.status_at(now) == Status::Active && item.theme.is_some();
-    if !is_live(&first) || !is_live(&second) || first.owner != second.owner || first.id == second.id
+    let is_of_one_time = first.period.meets(second.period, now);
+    if !is_live(&first)
+        || !is_live(&second)
+        || first.owner != second.owner
+        || first.id == second.id
+        || !is_of_one_time
     {
         return Ok(None);
     }

@@ -289,6 +289,39 @@ pub async fn list_expired(
     .await
 }
 
+/// Runs as the system role. Users with memories that began or ended to hold since they were looked at, the longest due first.
+pub async fn list_users_with_turned(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT user_id FROM memory_items WHERE status = 'active' AND turns_at <= $1
+         GROUP BY user_id ORDER BY min(turns_at), user_id LIMIT $2",
+        now,
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// In the order in which they turned.
+pub async fn list_turned(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<ItemId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
+         ORDER BY turns_at, id LIMIT $3",
+        user.0,
+        now,
+        limit,
+    );
+    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+}
+
 /// Items read from the session, in conversation order, and their total number.
 pub async fn list_of_session(
     conn: &mut PgConnection,

@@ -15,6 +15,7 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
+use crate::memories::period::PeriodPhase;
 use crate::memories::{ItemId, ItemType, Status, Trust, fading, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::query::Ingredients;
@@ -252,6 +253,9 @@ impl Recall {
         let ranked = ranked(&gathered.found, gathered.terms.len());
         let passages = gathered.found.iter().map(|signals| (signals.id.0, signals.best_passage));
         let passages: HashMap<i64, usize> = passages.collect();
+        // Of what is over only what the message asks for.
+        let out_of_time = gathered.found.iter().filter(|signals| signals.is_out_of_time);
+        let out_of_time: HashSet<i64> = out_of_time.map(|signals| signals.id.0).collect();
         let excerpt = |source: &RecallSource| {
             let passage = passages.get(&source.id.0).copied().unwrap_or_default();
             let key = source.key.as_deref();
@@ -266,7 +270,10 @@ impl Recall {
             None => self.db.as_user(user).await?,
         };
         let lent = gathered.lent.as_ref();
-        let sources = self.sources(tx, lent, viewer, &wanted, session_id, now).await?;
+        let mut sources = self.sources(tx, lent, viewer, &wanted, session_id, now).await?;
+        sources.retain(|(source, _)| {
+            source.period.phase(now) != PeriodPhase::Over || !out_of_time.contains(&source.id.0)
+        });
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
         let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt);

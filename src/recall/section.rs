@@ -50,11 +50,15 @@ impl Section {
             ItemType::Instruction => "instruction, ",
             _ => "",
         };
+        let when = match source.when.as_str() {
+            "" => String::new(),
+            when => format!(", {when}"),
+        };
         let trust = source.trust.as_str();
         let lent = source.memory_of.as_ref();
         let lent = lent.map(|name| format!(", lent by {name}"));
         let line = format!(
-            "- #{} ({what}{day}, {trust}{}) {}",
+            "- #{} ({what}{day}, {trust}{}{when}) {}",
             source.id,
             lent.unwrap_or_default(),
             one_line(shown)
@@ -116,7 +120,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::{ItemId, Trust};
+    use crate::memories::{ItemId, Period, Trust};
 
     fn source(id: i64, text: &str) -> RecallSource {
         RecallSource {
@@ -128,6 +132,8 @@ mod tests {
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,
+            period: Period::default(),
+            when: String::new(),
             strength: 1.0,
             memory_of: None,
         }

@@ -86,7 +86,16 @@ fn lines_of(found: &Value) -> String {
         let begins_with = |key: &str| words.starts_with(&format!("{key}: "));
         let has_key = hit["key"].as_str().is_some_and(begins_with);
         let key = if has_key { String::new() } else { told("key", "key") };
-        format!("#{id} ({day}, {trust}{key}{of}) {words}")
+        let dated = |field: &str, before: &str| {
+            let date = hit[field].as_str().and_then(|at| at.get(..10));
+            date.map(|date| format!(", {before} {date}")).unwrap_or_default()
+        };
+        let holds = match hit["holds"].as_str() {
+            Some("over") => dated("valid_until", "over since"),
+            Some(_) => dated("valid_from", "only from"),
+            None => String::new(),
+        };
+        format!("#{id} ({day}, {trust}{key}{of}{holds}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),
