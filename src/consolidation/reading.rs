@@ -57,14 +57,16 @@ impl Consolidation {
         };
         tx.commit().await?;
         let by_model = entities::settings::of(&self.db, user).await?.by_model;
+        let zone = self.zone(user).await?;
+        let of_person = zone.clone();
         let (messages, dropped) = self.messages(user, row).await?;
         let rendered = move || {
-            let transcript = transcript::render(&messages, &ToolNames::of(&messages));
+            let transcript = transcript::render(&messages, &ToolNames::of(&messages), &of_person);
             let episode = episodes::of_messages(&messages);
             (messages, transcript, episode)
         };
         let (messages, transcript, episode) = off_the_runtime(rendered).await;
-        let date = said_at(&messages, row.last_position).unwrap_or(self.now());
+        let date = zone.local(said_at(&messages, row.last_position).unwrap_or(self.now()));
         reading.skipped_chars = dropped + transcript.skipped_chars;
         if transcript.windows.is_empty() {
             return Ok(reading);
@@ -448,5 +450,5 @@ fn by_patterns(
 fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
     let at = messages.partition_point(|m| m.position < position);
     let message = messages.get(at).or(messages.last())?;
-    Some(message.sent_at.unwrap_or(message.created_at))
+    Some(message.said_at())
 }

@@ -105,7 +105,7 @@ pub async fn replace_in(
 #[derive(Clone, Debug)]
 pub enum CorrectionTarget {
     Item(ItemId),
-    /// The active item with this key; the theme is needed only if several themes have one.
+    /// The active item with this key that holds; the theme is needed only if several themes have one.
     Key(ItemKey, Option<ThemeSlug>),
 }
 
@@ -169,10 +169,14 @@ pub async fn correct(
     let id = match target {
         CorrectionTarget::Item(id) => *id,
         CorrectionTarget::Key(key, theme) => {
-            let found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+            let mut found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+            // What is over or has not begun is meant only where nothing of the key holds.
+            if found.iter().any(|(_, holds)| *holds) {
+                found.retain(|(_, holds)| *holds);
+            }
             match found.as_slice() {
                 [] => return Err(MemoryError::NoSuchKey),
-                [id] => ItemId(*id),
+                [(id, _)] => ItemId(*id),
                 many => return Err(MemoryError::KeyInThemes { count: many.len() }),
             }
         }
@@ -375,6 +379,7 @@ pub async fn forget(
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_writer(user).await?;
     let found = store::list_of_key(&mut tx, user, key, theme, now).await?;
+    let found: Vec<i64> = found.into_iter().map(|(id, _)| id).collect();
     let agent = call.viewer.agent_id;
     let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
     call.write(&mut tx, forgotten.clone()).await?;

@@ -67,7 +67,8 @@ impl Period {
         match (other.from, other.until) {
             (Some(_), Some(_)) => {
                 let from = self.from.or(self.until.is_none().then_some(said_at));
-                Self { from, ..self }.overlaps(other)
+                let is_ahead = |period: Self| period.phase(now) == PeriodPhase::Ahead;
+                is_ahead(self) == is_ahead(other) && Self { from, ..self }.overlaps(other)
             }
             (None, Some(until)) if until <= now => self.holds(now) || self.overlaps(other),
             _ => self.phase(now) == other.phase(now),

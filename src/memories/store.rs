@@ -31,28 +31,27 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// The active items with a key: per theme at most one shared one and one per agent. An agent's own item hides the shared
-/// one, if the agent's settings say so.
+/// The active items with a key, and whether they hold: per theme and moment at most one shared one and one per agent. An
+/// agent's own item hides the shared one, if the agent's settings say so.
 pub async fn list_of_key(
     conn: &mut PgConnection,
     user: UserId,
     key: &ItemKey,
     theme: Option<&ThemeSlug>,
     now: OffsetDateTime,
-) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT i.id FROM memory_items i
+) -> Result<Vec<(i64, bool)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
            AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash)
-         ORDER BY i.id",
+         ORDER BY i.id"#,
         user.0,
         key.as_str(),
         theme.map(ThemeSlug::as_str),
         now,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.holds)).collect())
 }
 
 /// An item. Turns and document parts are not found, because they cannot be changed.

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::{AgentSettings, Viewer};
+use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
 use crate::memories::period::PeriodPhase;
@@ -280,7 +281,7 @@ impl Recall {
         let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
-            noted.extend(self.tell_reflection(user, &mut section, &noted).await?);
+            noted.extend(self.tell_reflection(user, &mut section, &noted, &gathered.zone).await?);
             let summary = self.consolidation.summary(user).await?;
             has_summary =
                 summary.told.is_some_and(|told| section.add_beginning("In short", &told.text, 100));
@@ -294,7 +295,7 @@ impl Recall {
         if !noted.is_empty() {
             reason = None;
         }
-        let (section, tokens) = section.finish(now);
+        let (section, tokens) = section.finish(gathered.zone.local(now));
         Ok(RecallResult {
             section,
             tokens,
@@ -314,13 +315,14 @@ impl Recall {
         user: UserId,
         section: &mut Section,
         told: &[i64],
+        zone: &Zone,
     ) -> Result<Option<i64>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let latest = reflection::find_latest(&mut tx, user).await?;
         tx.commit().await?;
         let latest = latest.filter(|latest| !told.contains(&latest.id.0));
         let told = latest.filter(|latest| {
-            let day = latest.created_at.date();
+            let day = zone.local(latest.created_at).date();
             let title = format!("The week to {day} (#{})", latest.id);
             section.add_beginning(&title, &latest.content, REFLECTION_SHARE)
         });

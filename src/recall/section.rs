@@ -1,7 +1,6 @@
 //! The block for a prompt: one line per source with id, date and trust, within a token budget.
 
 use time::OffsetDateTime;
-use time::macros::format_description;
 
 use super::store::RecallSource;
 use crate::consolidation::sentences::sentences;
@@ -44,7 +43,7 @@ impl Section {
         if self.said.iter().any(|other| share(other, &own) >= SAME_SHARE) {
             return false;
         }
-        let day = source.at.format(format_description!("[year]-[month]-[day]")).unwrap_or_default();
+        let day = source.day;
         let what = match source.item_type {
             ItemType::Episode => "episode, ",
             ItemType::Instruction => "instruction, ",
@@ -132,6 +131,7 @@ mod tests {
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,
+            day: OffsetDateTime::UNIX_EPOCH.date(),
             period: Period::default(),
             when: String::new(),
             strength: 1.0,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sqlx::PgConnection;
-use time::OffsetDateTime;
+use time::{Date, OffsetDateTime};
 
 use super::SESSIONS_MAX;
 use crate::accounts::AgentId;
@@ -55,6 +55,8 @@ pub struct RecallSource {
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
+    /// Of `at`, where the person is.
+    pub day: Date,
     pub period: Period,
     /// The period as it is told, empty without one.
     pub when: String,
@@ -91,10 +93,12 @@ pub async fn list_sources(
     let rows = rows.fetch_all(&mut *conn).await?;
     let strengths = fading::strengths(conn, user, ids, now).await?;
     let rows = rows.into_iter().map(|row| {
+        let zone = Zone::from_column(&row.time_zone);
         let period = Period { from: row.valid_from, until: row.valid_until };
         RecallSource {
             id: ItemId(row.id),
-            when: period.told(&Zone::from_column(&row.time_zone)),
+            when: period.told(&zone),
+            day: zone.local(row.at).date(),
             period,
             strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
             item_type: ItemType::from_column(&row.item_type),

@@ -74,8 +74,9 @@ pub(super) async fn list_waiting(
     now: OffsetDateTime,
 ) -> Result<Vec<DreamEpisode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at
+        r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at, u.time_zone
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           JOIN users u ON u.id = e.user_id
            WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $5 AND i.owner_agent_id IS NOT DISTINCT FROM $2
            ORDER BY e.ended_at, i.id LIMIT $4::smallint"#,
         user.0,
@@ -87,7 +88,7 @@ pub(super) async fn list_waiting(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamEpisode {
         fact: PromptFact {
             id: ItemId(row.id),
-            theme: row.ended_at.date().to_string(),
+            theme: Zone::from_column(&row.time_zone).local(row.ended_at).date().to_string(),
             key: None,
             trust: Trust::from_column(&row.trust),
             content: row.content,
@@ -129,7 +130,7 @@ pub(super) async fn list_memories(
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
         },
-        stated_at: row.stated_at,
+        stated_at: Zone::from_column(&row.time_zone).local(row.stated_at),
     });
     Ok(rows.collect())
 }

@@ -76,7 +76,10 @@ pub fn asks_past(question: &str) -> bool {
     let chunks = chunks(question);
     let asks = |lexicon| {
         let tokens = tokens(&chunks, lexicon, OffsetDateTime::UNIX_EPOCH.year());
-        tokens.iter().any(|token| token.kinds.contains(&Kind::Earlier))
+        let before = [Kind::Side(TimeRelation::Before), Kind::SideAfter(TimeRelation::Before)];
+        let begins = |token: &cut::TimeToken| before.iter().any(|kind| token.kinds.contains(kind));
+        tokens.first().is_some_and(begins)
+            || tokens.iter().any(|token| token.kinds.contains(&Kind::Earlier))
     };
     lexicons(question).into_iter().any(asks)
 }

@@ -78,7 +78,7 @@ fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> 
             part,
             role: message.role,
             content,
-            said_at: message.sent_at.unwrap_or(message.created_at).min(now),
+            said_at: message.said_at().min(now),
         })
         .collect()
 }
