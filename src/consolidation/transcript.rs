@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use time::OffsetDateTime;
+
 use crate::memories::Trust;
 use crate::sessions::said::{around_own_memory, pieces};
 use crate::sessions::{MessageRole, StoredMessage};
@@ -242,6 +244,13 @@ impl Windows {
         }
         Transcript { windows: self.done, ends: self.ends, skipped_chars }
     }
+}
+
+/// When the message at this position was sent, or the next one, or else the last one.
+pub(super) fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
+    let at = messages.partition_point(|m| m.position < position);
+    let message = messages.get(at).or(messages.last())?;
+    Some(message.sent_at.unwrap_or(message.created_at))
 }
 
 #[cfg(test)]

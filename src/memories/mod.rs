@@ -63,6 +63,8 @@ const EXPIRED: &str = "expired";
 const FADED: &str = "faded";
 /// Archived as a duplicate of another item.
 const MERGED: &str = "merged";
+/// A guess, archived because a model has read what it was made of.
+const READ_AGAIN: &str = "read_again";
 /// Active again.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";
