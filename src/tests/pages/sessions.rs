@@ -133,7 +133,8 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     assert_has(
         &page,
         &[
-            "No chat model has read this", "by their words alone: 1.",
+            "No chat model has read this",
+            "by their words alone: 1.",
             "1,234 tokens in, 56 out, 2.5 s",
         ],
     );
