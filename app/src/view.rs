@@ -262,8 +262,10 @@ pub struct MemoryPage {
     pub has_more: bool,
     /// `None`: today.
     pub day: Option<DayTold>,
-    /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
+    /// All items of this user, whatever the filters: 0 asks for the "how to begin" page, unless there are conversations.
     pub total_items: i64,
+    /// Where there are no memories, but conversations.
+    pub conversations: Option<Conversations>,
     /// Memories that agents and the server have stored and nobody has looked at.
     pub learned: i64,
     /// What dreams propose and nobody has decided.
@@ -280,6 +282,18 @@ pub struct MemoryPage {
     pub week: Option<WeekView>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
+}
+
+/// What agents have handed over, counted up to [`COUNTED_MAX`](Conversations::COUNTED_MAX).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversations {
+    pub sessions: i64,
+    /// Those that search finds.
+    pub messages: i64,
+}
+
+impl Conversations {
+    pub const COUNTED_MAX: i64 = 10_000;
 }
 
 /// What changed in the last seven days, and what expires in the next seven.

@@ -9,13 +9,13 @@ use super::keep::{ComparedFact, RelatedItem, Resolution, resolve_fact};
 use super::model::{Reading, ReadingEnd, SourcedStatement};
 use super::named::{note_connection, note_names};
 use super::same::StatementWords;
-use super::{Consolidation, ConsolidationError, episodes, store};
+use super::{Consolidation, ConsolidationError, episodes, guesses, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{
-    self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance, with_key,
+    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, Provenance, with_key,
 };
 use crate::providers::chat::ChatPurpose;
 use crate::redaction::TextDoor;
@@ -33,6 +33,7 @@ const RENEWED_AFTER: usize = 16;
 /// Maximum pairs per prompt.
 pub(super) const PAIRS_MAX: usize = 20;
 const MEMORY_OFF: &str = "memory is switched off";
+const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
 
 impl Consolidation {
     pub(super) async fn keep(
@@ -100,8 +101,12 @@ impl Consolidation {
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
         let mut tx = self.db.as_user(viewer.user_id).await?;
+        let of_key = (one.theme, key);
+        // A model's fact neither repeats nor replaces a guess.
+        let with_guesses = one.source == ItemSource::Guess;
         let mut known =
-            store::list_active(&mut tx, viewer.user_id, &ids, one.theme, key, self.now()).await?;
+            store::list_active(&mut tx, viewer.user_id, &ids, of_key, with_guesses, self.now())
+                .await?;
         tx.commit().await?;
         for item in &mut known {
             let hit = near.iter().find(|hit| hit.item.id == item.id);
@@ -181,7 +186,14 @@ impl Consolidation {
         let quota = ItemQuota::default();
         let room = quota.count_and_take(&mut tx, user, found.len() as i64);
         let has_room = room.await?.is_ok();
-        for (one, fate) in found.iter().zip(fates) {
+        let guesses = match end {
+            ReadingEnd::MemoryOff => Vec::new(),
+            // Without room for its facts, they would be lost.
+            _ if !has_room => Vec::new(),
+            _ => guesses::retire(&mut tx, viewer, row, reading, found, now).await?,
+        };
+        let mut items = vec![None; found.len()];
+        for (n, (one, fate)) in found.iter().zip(fates).enumerate() {
             let Some(item) = item_of(one, row) else {
                 counts.malformed += 1;
                 continue;
@@ -193,6 +205,7 @@ impl Consolidation {
             let stored = match merged {
                 Some(id) => {
                     counts.merged += 1;
+                    items[n] = Some(id);
                     Some(id)
                 }
                 None if !has_room => {
@@ -214,6 +227,7 @@ impl Consolidation {
                         false => counts.stored += 1,
                     }
                     counts.superseded += i32::from(added.superseded.is_some());
+                    items[n] = Some(added.id);
                     Some(added.id).filter(|_| added.put_aside_for.is_none())
                 }
             };
@@ -224,6 +238,10 @@ impl Consolidation {
                     counts.superseded += 1;
                 }
             }
+        }
+        guesses::link(&mut tx, viewer, &guesses, &items, now).await?;
+        if *end == ReadingEnd::Read && !row.is_fallback {
+            ledger::read_guesses_again(&mut tx, user, now).await?;
         }
         if !matches!(end, ReadingEnd::MemoryOff) {
             let entities = reading.entities.iter().map(|(name, t)| (name.as_str(), *t));
@@ -318,6 +336,7 @@ fn ending<'a>(
         ReadingEnd::Failed(why, again) => (ExtractionOutcome::Failed, why.as_str(), *again),
         ReadingEnd::Skipped(why, again) => (ExtractionOutcome::Skipped, why.as_str(), *again),
         ReadingEnd::MemoryOff => (ExtractionOutcome::Skipped, MEMORY_OFF, None),
+        ReadingEnd::NotOfAgent => (ExtractionOutcome::Skipped, NOT_OF_AGENT, None),
         ReadingEnd::Read | ReadingEnd::Lost => return ending_of_read(reading, counts),
     };
     ExtractionEnd { outcome, reason: Some(reason), next_try_at, ..ending_of_read(reading, counts) }

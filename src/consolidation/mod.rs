@@ -9,6 +9,7 @@ mod enrichment;
 pub mod episodes;
 mod facts;
 mod fallback;
+mod guesses;
 mod keep;
 mod keeping;
 pub mod likeness;

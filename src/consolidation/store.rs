@@ -83,13 +83,13 @@ pub async fn list_known(
 
 /// Those of these items that are active, and the active ones with this key, if they have the owner that a new
 /// item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
-/// which do not last. Sets no cosine.
+/// which do not last; includes guesses that nobody has confirmed only if they are asked for. Sets no cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-    theme: &str,
-    key: Option<&str>,
+    (theme, key): (&str, Option<&str>),
+    with_guesses: bool,
     now: OffsetDateTime,
 ) -> Result<Vec<RelatedItem>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -97,12 +97,14 @@ pub async fn list_active(
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.type <> 'reflection'
            AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
+           AND ($6 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
          ORDER BY i.id",
         user.0,
         ids,
         theme,
         key,
         now,
+        with_guesses,
     )
     .fetch_all(conn)
     .await?;

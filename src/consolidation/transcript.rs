@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use time::Date;
+use time::{Date, OffsetDateTime};
 
 use crate::clock::Zone;
 use crate::memories::Trust;
@@ -266,6 +266,13 @@ impl Windows {
         }
         Transcript { windows: self.done, ends: self.ends, skipped_chars }
     }
+}
+
+/// When the message at this position was sent, or the next one, or else the last one.
+pub(super) fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
+    let at = messages.partition_point(|m| m.position < position);
+    let message = messages.get(at).or(messages.last())?;
+    Some(message.said_at())
 }
 
 #[cfg(test)]

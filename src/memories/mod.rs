@@ -66,6 +66,8 @@ const BEGAN: &str = "began";
 const ENDED: &str = "ended";
 /// Archived as a duplicate of another item.
 const MERGED: &str = "merged";
+/// A guess, archived because a model has read what it was made of.
+const READ_AGAIN: &str = "read_again";
 /// Active again.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";

@@ -10,6 +10,7 @@ use super::manage::rivals;
 use super::manage::store::{change_item, find_changed_at};
 use super::model::{ItemId, MemoryItem, Status, TAGS_MAX};
 use super::period::Period;
+use super::provenance::ItemSource;
 use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
@@ -115,7 +116,8 @@ async fn find_live(
 
 /// Whether `gone` can be archived without asking the user.
 pub fn may_give_way(gone: &MemoryItem, kept: &MemoryItem, stands: Settlement) -> bool {
-    if gone.protected || gone.trust == Trust::User {
+    let is_guess = kept.source == ItemSource::Guess.as_str() && !kept.protected;
+    if gone.protected || gone.trust == Trust::User || is_guess {
         return false;
     }
     if stands == Settlement::Same {

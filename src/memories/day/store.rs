@@ -42,7 +42,7 @@ pub async fn list_ids(
          LEFT JOIN LATERAL (
              SELECT e.event, e.at FROM memory_item_events e
              WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $2
-               AND e.event IN ('archived', 'superseded', 'put_aside', 'merged', 'expired', 'faded', 'restored')
+               AND e.event IN ('archived', 'superseded', 'put_aside', 'merged', 'expired', 'faded', 'read_again', 'restored')
              ORDER BY e.id DESC LIMIT 1) left_by ON $4::timestamptz IS NOT NULL AND NOT i.lives
          LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by AND left_by.event = 'superseded'
          -- The first change since keeps what was before.

@@ -9,6 +9,7 @@ pub mod dreaming;
 mod episodes;
 mod extraction;
 mod flush;
+mod guesses;
 mod kept;
 mod lineage;
 mod real_model;

@@ -390,6 +390,7 @@ pub(super) fn in_plain_words(event: String) -> String {
         "superseded" => "replaced by another memory",
         "merged" => "merged into another memory, which says the same",
         "put_aside" => "archived, because it contradicts another memory",
+        "read_again" => "archived: a guess, and a chat model has read its conversation since",
         "unconfirmed" => "confirmation removed",
         "shared" => "shared with all agents",
         "owned" => "restricted to its agent",
