@@ -159,7 +159,10 @@ impl Account {
     }
 
     async fn remember(&mut self, app: &TestApp, state: State) {
-        let paragraphs = prose::paragraphs(&prose::sentences(&self.group));
+        let paragraphs = match state.is_long() {
+            true => prose::paragraphs(&prose::sentences(&self.group)),
+            false => Vec::new(),
+        };
         for (n, (label, memory)) in self.group.memories.iter().enumerate() {
             let mut input = match memory {
                 Value::String(content) => json!({ "content": content }),
