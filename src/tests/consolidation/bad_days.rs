@@ -57,17 +57,6 @@ fn assert_told_once(model: &ChatServer, parts: impl Iterator<Item = String>) {
 }
 
 #[tokio::test]
-async fn without_a_model_the_ledger_says_so() {
-    let (app, user) = TestApp::start_for("anna").await;
-    told(&user, "talk", &[user_says("m1", TALK)]).await;
-    read_due(&app).await;
-    let row = ledger(&user, "talk").await;
-    assert_eq!(row["outcome"], "skipped");
-    assert!(row["reason"].as_str().unwrap().contains("no chat model"), "{row}");
-    assert_eq!(active(&app, &user).await, ["My name is Anna."]);
-}
-
-#[tokio::test]
 async fn nonsense_twice_lets_patterns_store_what_they_can_and_the_model_is_tried_again() {
     let name = fact("profile", "name", "Anna", "user_explicit", "My name is Anna");
     let model = ChatServer::answering(move |_, before| match before {

@@ -100,6 +100,7 @@ async fn without_a_model_complete_keeps_what_flush_keeps_in_the_persons_words() 
         }
         let row = ledger(&user, "talk").await;
         assert_eq!([&row["outcome"], &row["fallback"]], [&json!("skipped"), &json!(true)]);
+        assert!(row["reason"].as_str().unwrap().contains("no chat model"), "{row}");
         let flushed = app.user("kim").await;
         let messages = json!({ "messages": [user_says("m1", &format!("Hello!\n{sentence}"))] });
         flushed.post("/api/v1/sessions/talk/messages", &messages).await;
