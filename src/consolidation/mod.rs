@@ -22,7 +22,6 @@ mod reading;
 pub mod reflection;
 mod round;
 mod same;
-pub mod sentences;
 mod store;
 pub mod summary;
 #[cfg(test)]
@@ -38,6 +37,7 @@ use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
+pub(crate) use crate::memories::sentences;
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
 use crate::search::Search;

@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 
 use super::reader::vectors::Direction;
+use super::replaced::ReplacedText;
 use crate::memories::day::PastState;
 use crate::memories::{
     DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
@@ -100,6 +101,7 @@ pub struct FoundItem {
     pub turn: Option<TurnPosition>,
     pub part: Option<DocumentPart>,
     pub span: Option<EpisodeSpan>,
+    pub replaced: ReplacedText,
 }
 
 impl FoundItem {

@@ -13,6 +13,8 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
+use crate::memories::ItemId;
+use crate::memories::derived::Outdated;
 
 const LISTED: usize = 20;
 const FOUND: usize = 8;
@@ -86,7 +88,12 @@ fn lines_of(found: &Value) -> String {
         let begins_with = |key: &str| words.starts_with(&format!("{key}: "));
         let has_key = hit["key"].as_str().is_some_and(begins_with);
         let key = if has_key { String::new() } else { told("key", "key") };
-        format!("#{id} ({day}, {trust}{key}{of}) {words}")
+        let outdated = match (hit["replaced_by"].as_i64(), hit["no_longer_held"].as_bool()) {
+            (Some(id), _) => format!(", {}", Outdated::ReplacedBy(ItemId(id))),
+            (_, Some(true)) => format!(", {}", Outdated::NotHeld),
+            _ => String::new(),
+        };
+        format!("#{id} ({day}, {trust}{key}{of}{outdated}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),

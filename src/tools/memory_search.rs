@@ -12,6 +12,7 @@ use super::values::{
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::memories::derived::Outdated;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
@@ -156,6 +157,13 @@ struct ResultItem {
     /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
+    /// What it says was replaced: this memory holds in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_by: Option<i64>,
+    /// What it says holds no more, and nothing holds in its place.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    no_longer_held: bool,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<TurnOrigin>,
@@ -207,6 +215,8 @@ struct Explain {
     likeness_scale: f64,
     /// Added for what has all rare words of the query, or more of its numbers, addresses and codes than the others.
     exact: f64,
+    /// Added to what replaced something that is found, and stands before it.
+    replaces: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
     scale: f64,
     /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, and for what states nothing.
@@ -217,7 +227,7 @@ struct Explain {
     strength: f64,
 }
 
-/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact`.
+/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
 #[derive(Serialize, JsonSchema)]
 struct SignalWeights {
     semantic: f64,
@@ -344,6 +354,7 @@ impl ResultItem {
                 neighbours: why.neighbours,
                 likeness_scale: why.likeness_scale,
                 exact: why.exact,
+                replaces: why.replaces,
                 scale: why.scale,
                 tier: why.tier_weight,
                 own: why.own_weight,
@@ -365,6 +376,11 @@ impl ResultItem {
             tags: hit.item.tags,
             owner: hit.item.owner,
             memory_of: hit.memory_of.map(|name| name.to_string()),
+            replaced_by: match hit.item.replaced.outdated {
+                Some(Outdated::ReplacedBy(id)) => Some(id.0),
+                _ => None,
+            },
+            no_longer_held: hit.item.replaced.outdated == Some(Outdated::NotHeld),
             said_in: hit.item.turn.map(TurnOrigin::from),
             part_of: hit.item.part.map(PartOrigin::from),
             told_of: hit.item.span.map(EpisodeOrigin::from),

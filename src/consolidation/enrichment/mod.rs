@@ -20,7 +20,7 @@ use crate::embedding::{QueryVector, serving_space};
 use crate::entities::{self, RelationEvidence};
 use crate::memories::mentions::normal::words;
 use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
-use crate::memories::{ItemId, Trust, with_key};
+use crate::memories::{ItemId, Trust, derived, with_key};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
 
@@ -208,7 +208,16 @@ impl Consolidation {
                 self.now(),
             )
             .await?;
+            let told =
+                derived::still_told(&mut tx, user, told, |item| (item.id, &mut item.content));
+            let told = told.await?;
             tx.commit().await?;
+            if told.is_empty() {
+                let mut tx = self.db.as_writer(user).await?;
+                store::set_summary(&mut tx, user, (&one, &[]), None, None, self.now()).await?;
+                tx.commit().await?;
+                continue;
+            }
             let memories: Vec<String> =
                 told.iter().map(|item| item.with_key().into_owned()).collect();
             let ask = prompt::portrait(&one.name, &memories);

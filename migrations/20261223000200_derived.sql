@@ -1,0 +1,19 @@
+-- What was derived follows its source. Where a memory was said again: each message, of any session, that repeated it. The first
+-- one stands in memory_items.
+CREATE TABLE memory_repeats (
+    user_id    bigint NOT NULL,
+    item_id    bigint NOT NULL,
+    session_id bigint NOT NULL,
+    position   integer NOT NULL,             -- of the message in the session; 0: unknown
+    PRIMARY KEY (user_id, item_id, session_id, position),
+    FOREIGN KEY (user_id, item_id) REFERENCES memory_items (user_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (user_id, session_id) REFERENCES sessions (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX memory_repeats_session_idx ON memory_repeats (user_id, session_id, position);
+ALTER TABLE memory_repeats ENABLE ROW LEVEL SECURITY;
+ALTER TABLE memory_repeats FORCE ROW LEVEL SECURITY;
+CREATE POLICY owner ON memory_repeats TO keepsake_owner USING (true) WITH CHECK (true);
+CREATE POLICY tenant ON memory_repeats TO keepsake_app USING (user_id = (SELECT current_user_id()));
+GRANT SELECT, INSERT ON memory_repeats TO keepsake_app;
+INSERT INTO account_tables (name, place) VALUES ('memory_repeats', NULL);
+
