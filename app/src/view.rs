@@ -174,6 +174,8 @@ pub struct ItemRow {
     pub tags: Vec<String>,
     /// Why agents do not find it without asking; `None` while it is active.
     pub retired: Option<Retired>,
+    /// It is no memory, and says what does not hold any more.
+    pub outdated: Option<OutdatedMark>,
     pub word: Word,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,
@@ -222,6 +224,14 @@ pub struct SpanPlace {
     pub session: Option<(i64, String)>,
     pub from: Moment,
     pub until: Moment,
+}
+
+/// What a text that was derived from memories says of what does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutdatedMark {
+    /// This memory holds in its place.
+    ReplacedBy(i64),
+    NotHeld,
 }
 
 /// How an item left what is active.
@@ -325,6 +335,7 @@ pub struct ItemPage {
     pub content: String,
     pub tags: Vec<String>,
     pub retired: Option<Retired>,
+    pub outdated: Option<OutdatedMark>,
     /// Whose word it is, and how it came, in plain words.
     pub word: &'static str,
     pub source: String,

@@ -123,6 +123,8 @@ pub struct ItemDetails {
     pub gave_way: Vec<ReplacedItem>,
     /// `None` for other sources, and in the past.
     pub strength: Option<fading::Strength>,
+    /// What a text that was derived from others says of what does not hold.
+    pub outdated: Option<derived::Outdated>,
 }
 
 /// Returns the source as it was on `day`. For a past day there is no strength, because it is not stored.
@@ -153,7 +155,12 @@ async fn find(
         item = day::on(conn, user, item, day, now).await?;
     }
     let states = embeddings.states(conn, user, &[id.0]).await?;
+    let basis = match item.item_type.is_derived() {
+        true => derived::bases(conn, user, &[id.0], day.as_of).await?.remove(&id.0),
+        false => None,
+    };
     Ok(ItemDetails {
+        outdated: basis.and_then(|basis| basis.outdated(&item.content)),
         item,
         embedding: states[0].clone(),
         gave_way: store::list_superseded(conn, user, id, day.as_of).await?,

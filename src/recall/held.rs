@@ -30,9 +30,8 @@ pub(super) async fn held_sources(
     relevance: &mut HashMap<i64, f64>,
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = list_sources(conn, user, ids, wanted.session, wanted.now).await?;
-    let is_derived =
-        |row: &&RecallSource| [ItemType::Episode, ItemType::Reflection].contains(&row.item_type);
-    let derived: Vec<i64> = rows.iter().filter(is_derived).map(|row| row.id.0).collect();
+    let derived = rows.iter().filter(|row| row.item_type.is_derived());
+    let derived: Vec<i64> = derived.map(|row| row.id.0).collect();
     let bases = derived::bases(conn, user, &derived, None).await?;
     let mut newer: Vec<i64> = Vec::new();
     let told = rows.into_iter().filter_map(|row| {

@@ -11,7 +11,7 @@ use super::{Hit, LentFound, Search, WeighedTerms, snippet};
 use crate::accounts::UserId;
 use crate::db::Tx;
 use crate::memories::derived::{self, Outdated};
-use crate::memories::{Day, ItemId, ItemType, Period, Status, words};
+use crate::memories::{Day, ItemId, Period, Status, words};
 
 /// What a hit says of what does not hold any more.
 #[derive(Clone, Debug, Default)]
@@ -41,9 +41,7 @@ pub async fn read(
     rows: &mut [FoundItem],
     day: &Day,
 ) -> Result<(), sqlx::Error> {
-    const DERIVED: [ItemType; 4] =
-        [ItemType::Turn, ItemType::Episode, ItemType::Document, ItemType::Reflection];
-    let derived = rows.iter().filter(|row| DERIVED.contains(&row.item_type));
+    let derived = rows.iter().filter(|row| row.item_type.is_derived());
     let ids: Vec<i64> = derived.map(|row| row.id.0).collect();
     let bases = derived::bases(conn, user, &ids, day.as_of).await?;
     for row in rows {
@@ -53,18 +51,12 @@ pub async fn read(
         let told = basis.told_by(&row.content);
         let ends = || told.iter().filter_map(|fact| fact.ended.as_ref());
         let successors = ends().filter_map(|end| Some((end.successor.as_ref()?.0, end.at)));
-        let successors: Vec<_> = successors.collect();
-        let latest = successors.iter().max_by_key(|(_, at)| *at);
         row.replaced = ReplacedText {
-            outdated: match (latest, told.is_empty()) {
-                (Some((newer, _)), _) => Some(Outdated::ReplacedBy(*newer)),
-                (None, false) => Some(Outdated::NotHeld),
-                (None, true) => None,
-            },
+            outdated: basis.outdated(&row.content),
             is_forgotten: ends().any(|end| end.is_forgotten),
             rest: basis.still_told(&row.content).filter(|_| !told.is_empty()),
             held: basis.held().collect(),
-            successors,
+            successors: successors.collect(),
         };
     }
     Ok(())

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
 use super::values::{
-    DateText, EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber, zone_of,
+    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
+    WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::memories::derived::Outdated;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
@@ -157,13 +157,8 @@ struct ResultItem {
     /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
-    /// What it says was replaced: this memory holds in its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replaced_by: Option<i64>,
-    /// What it says holds no more, and nothing holds in its place.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(default)]
-    no_longer_held: bool,
+    #[serde(flatten)]
+    outdated: OutdatedText,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<TurnOrigin>,
@@ -376,11 +371,7 @@ impl ResultItem {
             tags: hit.item.tags,
             owner: hit.item.owner,
             memory_of: hit.memory_of.map(|name| name.to_string()),
-            replaced_by: match hit.item.replaced.outdated {
-                Some(Outdated::ReplacedBy(id)) => Some(id.0),
-                _ => None,
-            },
-            no_longer_held: hit.item.replaced.outdated == Some(Outdated::NotHeld),
+            outdated: hit.item.replaced.outdated.into(),
             said_in: hit.item.turn.map(TurnOrigin::from),
             part_of: hit.item.part.map(PartOrigin::from),
             told_of: hit.item.span.map(EpisodeOrigin::from),

@@ -83,7 +83,19 @@ impl Consolidation {
         let mut tx = self.db.as_user(user).await?;
         let bounds = (MENTIONS_ENOUGH, CONTENT_CHARS_MAX, ITEMS_A_NIGHT);
         let items = store::list_poor(&mut tx, user, bounds, self.now()).await?;
+        let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
+        let bases = derived::bases(&mut tx, user, &ids, None).await?;
         tx.commit().await?;
+        // What says what does not hold any more names nothing new.
+        let (outdated, items): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| {
+            bases.get(&item.id).is_some_and(|basis| basis.outdated(&item.content).is_some())
+        });
+        if !outdated.is_empty() {
+            let ids: Vec<i64> = outdated.iter().map(|item| item.id).collect();
+            let mut tx = self.db.as_writer(user).await?;
+            store::note_enriched(&mut tx, user, &ids, self.now()).await?;
+            tx.commit().await?;
+        }
         for some in items.chunks(ITEMS_AT_ONCE) {
             if slice.is_stopping() {
                 return Ok(false);

@@ -239,6 +239,15 @@ impl TextBasis {
         told.map(|one| one.fact).collect()
     }
 
+    /// What the text says of what does not hold any more; the last one that was replaced, if there are several.
+    pub fn outdated(&self, text: &str) -> Option<Outdated> {
+        let told = self.told_by(text);
+        let ends = told.iter().filter_map(|fact| fact.ended.as_ref());
+        let replaced = ends.filter_map(|end| Some((end.at, end.successor.as_ref()?.0)));
+        let newer = replaced.max_by_key(|(at, _)| *at).map(|(_, id)| Outdated::ReplacedBy(id));
+        newer.or((!told.is_empty()).then_some(Outdated::NotHeld))
+    }
+
     /// The memories that it stands on and that hold.
     pub fn held(&self) -> impl Iterator<Item = ItemId> {
         self.facts.iter().filter(|fact| fact.is_direct && fact.ended.is_none()).map(|fact| fact.id)
