@@ -9,7 +9,7 @@ use super::candidate::{CandidateSignals, FoundItem};
 use super::fuse::{self, Explanation};
 use super::query::{Cursor, SearchQuery};
 use super::reader::IndexRequest;
-use super::replaced::{self, Ranked};
+use super::replaced::{self, RankedCandidates};
 use super::{
     Hit, LentFound, Mode, ResultPage, Search, WeighedTerms, arms, kept, lent, relevance, snippet,
     store,
@@ -72,7 +72,7 @@ impl Search {
             let most = ranked.len().min(next + query.limit - hits.len());
             let found = ranked[next..most].to_vec();
             let read = self.hits(&mut tx, user, lent.as_ref(), found, query, &terms).await?;
-            let is_left_out = |hit: &Hit| hit.item.replaced.is_left_out(&query.filters);
+            let is_left_out = |hit: &Hit| replaced::is_left_out(&hit.item, &query.filters);
             let (gone, read): (Vec<Hit>, Vec<Hit>) = read.into_iter().partition(is_left_out);
             left_out.extend(gone.iter().map(|hit| hit.item.id));
             hits.extend(read);
@@ -83,7 +83,7 @@ impl Search {
             let found = found.filter(|found| !left_out.contains(&found.id)).cloned();
             confidence = relevance::of_answer(&found.collect::<Vec<_>>(), terms.len());
         }
-        let from = Ranked { all: &ranked, lent: lent.as_ref(), terms: &terms, time };
+        let from = RankedCandidates { all: &ranked, lent: lent.as_ref(), terms: &terms, time };
         self.put_behind(&mut tx, user, &mut hits, from, query).await?;
         // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);
@@ -221,7 +221,7 @@ impl Search {
         let day = &filters.day;
         let rows = self.rows(&mut tx, user, lent.as_ref(), &ids, day).await?;
         let mut rows: Vec<FoundItem> = rows.into_values().collect();
-        rows.retain(|row| !row.replaced.is_left_out(&filters));
+        rows.retain(|row| !replaced::is_left_out(row, &filters));
         rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
         let cursor = next.map(|(created_at, id)| {
             Cursor { created_at: arms::time_of(created_at), id: ItemId(id) }.encode()

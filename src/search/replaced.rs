@@ -4,34 +4,18 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::candidate::{CandidateSignals, FoundItem};
+use super::candidate::{CandidateSignals, FoundItem, ReplacedText};
 use super::fuse::Explanation;
 use super::query::{Filters, SearchQuery};
 use super::{Hit, LentFound, Search, WeighedTerms, snippet};
 use crate::accounts::UserId;
 use crate::db::Tx;
-use crate::memories::derived::{self, Outdated};
+use crate::memories::derived;
 use crate::memories::{Day, ItemId, Period, Status, words};
 
-/// What a hit says of what does not hold any more.
-#[derive(Clone, Debug, Default)]
-pub struct ReplacedText {
-    pub outdated: Option<Outdated>,
-    /// It says what a person or an agent archived.
-    is_forgotten: bool,
-    /// What replaced what it says, and when.
-    successors: Vec<(ItemId, OffsetDateTime)>,
-    /// The memories that it stands on, too, and that hold.
-    held: Vec<ItemId>,
-    /// What may still be told of it, if it is not all.
-    rest: Option<String>,
-}
-
-impl ReplacedText {
-    /// Whether the query leaves it out: as a memory, it is found where archived ones are.
-    pub fn is_left_out(&self, filters: &Filters) -> bool {
-        self.is_forgotten && filters.status == Some(Status::Active)
-    }
+/// Whether the query leaves a row out: as a memory, it is found where archived ones are.
+pub fn is_left_out(row: &FoundItem, filters: &Filters) -> bool {
+    row.replaced.is_forgotten && filters.status == Some(Status::Active)
 }
 
 /// Adds to rows of a day what they say of what does not hold then.
@@ -77,7 +61,7 @@ pub fn is_asked(terms: &WeighedTerms, text: &str, rest: Option<&str>) -> bool {
 }
 
 /// What a page of hits was chosen from.
-pub(super) struct Ranked<'a> {
+pub(super) struct RankedCandidates<'a> {
     pub(super) all: &'a [(CandidateSignals, Explanation)],
     pub(super) lent: Option<&'a LentFound>,
     pub(super) terms: &'a WeighedTerms,
@@ -85,7 +69,7 @@ pub(super) struct Ranked<'a> {
     pub(super) time: Option<Period>,
 }
 
-impl Ranked<'_> {
+impl RankedCandidates<'_> {
     fn score_of(&self, id: ItemId) -> Option<f64> {
         let found = self.all.iter().find(|(found, _)| found.id == id);
         found.map(|(_, why)| why.score())
@@ -114,7 +98,7 @@ impl Search {
         tx: &mut Option<Tx>,
         user: UserId,
         hits: &mut Vec<Hit>,
-        ranked: Ranked<'_>,
+        ranked: RankedCandidates<'_>,
         query: &SearchQuery,
     ) -> Result<(), sqlx::Error> {
         let mut place = 0;
@@ -146,7 +130,7 @@ impl Search {
         tx: &mut Option<Tx>,
         user: UserId,
         id: ItemId,
-        ranked: &Ranked<'_>,
+        ranked: &RankedCandidates<'_>,
         query: &SearchQuery,
     ) -> Result<Option<Hit>, sqlx::Error> {
         let found = ranked.all.iter().find(|(found, _)| found.id == id);

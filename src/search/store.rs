@@ -6,8 +6,7 @@ use time::OffsetDateTime;
 
 use super::arms::entity::QueryEntity;
 use super::arms::scanned::ScannedTexts;
-use super::candidate::FoundItem;
-use super::replaced::ReplacedText;
+use super::candidate::{FoundItem, ReplacedText};
 use crate::accounts::UserId;
 use crate::db::is_statement_timeout;
 use crate::embedding::{SpaceId, Vector};
