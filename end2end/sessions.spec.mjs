@@ -2,13 +2,59 @@
 // from, read again, and erased.
 
 import assert from "node:assert/strict";
-import { begin, lookAt, makeAgent, scenario, until, untilOpened } from "./browser.mjs";
+import { begin, lookAt, makeAgent, scenario, until, untilOpened, useChat, withoutJavaScript } from "./browser.mjs";
 import { fact, startModel } from "./model.mjs";
 
 /** So that the very message is on a later page. */
 const BEFORE = 130;
 
 scenario("sessions", sessions);
+scenario("conversations without a model", withoutModel);
+
+async function withoutModel(t, { javaScriptEnabled }) {
+  const visitor = await begin(t, { javaScriptEnabled });
+  const { url, session, page, step } = visitor;
+  const rows = page.locator("[data-row]");
+  let token;
+
+  await step("who has conversations and no memories searches them, and sees how memories begin", async () => {
+    token = await makeAgent(page, url, "claude-code");
+    await session(token, "before", [{ id: "1", role: "user", content: "Hello." }]);
+    const plain = await withoutJavaScript(visitor);
+    for (const [one, hasJavaScript] of [[page, javaScriptEnabled], [plain, false]]) {
+      await one.goto(`${url}/memory`);
+      await one.getByText("1 conversation with 1 message can be searched above.").waitFor();
+      await lookAt(one, "memory-conversations", hasJavaScript);
+      await one.goto(`${url}/memory?q=zeppelin&type=fact`);
+      await one.getByText("No matching memories.").waitFor();
+      await one.goto(`${url}/memory`);
+      await one.getByRole("searchbox").fill("hello");
+      await one.getByRole("button", { name: "Search", exact: true }).click();
+      await one.locator("[data-row]").filter({ hasText: "Hello." }).waitFor();
+    }
+  });
+
+  await step("what its person says of themselves is a guess, and what they ask to remember is their word", async () => {
+    await session(token, "tea", [{ id: "1", role: "user", content: "Ich heiße Kim. Remember that I take my tea without sugar." }]);
+    await untilOpened(page, `${url}/memory`, "both are kept", async () => (await rows.count()) === 2);
+    assert.match(await rows.filter({ hasText: "Ich heiße Kim." }).innerText(), /a guess/);
+    assert.match(await rows.filter({ hasText: "tea without sugar" }).innerText(), /stated by you/);
+    await lookAt(page, "memory-guess", javaScriptEnabled);
+    await page.goto(`${url}/learned`);
+    await lookAt(page, "learned-guess", javaScriptEnabled);
+    await openSession(page, url, "tea");
+    await lookAt(page, "session-guess", javaScriptEnabled);
+  });
+
+  await step("the guess goes when a model has read its conversation", async () => {
+    const model = await startModel();
+    t.after(() => model.stop());
+    model.state.answer = () => [];
+    await useChat(page, url, model.url);
+    await untilOpened(page, `${url}/memory`, "the guess is gone", async () => (await rows.count()) === 1);
+    await rows.filter({ hasText: "tea without sugar" }).waitFor();
+  });
+}
 
 async function sessions(t, { javaScriptEnabled }) {
   const model = await startModel();

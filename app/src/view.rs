@@ -64,7 +64,7 @@ pub use jobs::{
     TroubleRow, VectorsView,
 };
 pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
-pub use lineage::{LineageEdge, LineageNode, LineageView};
+pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Rival, Undo};
 pub use related::{RelatedRow, RelatedView};
 pub use secrets::{SecretRow, SecretsPage};
@@ -176,6 +176,8 @@ pub struct ItemRow {
     pub retired: Option<Retired>,
     /// It is no memory, and says what does not hold any more.
     pub outdated: Option<OutdatedMark>,
+    /// When it is true: "since 2019", "no longer true: 2010 to 2015".
+    pub period: Option<String>,
     pub word: Word,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,
@@ -226,14 +228,6 @@ pub struct SpanPlace {
     pub until: Moment,
 }
 
-/// What a text that was derived from memories says of what does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutdatedMark {
-    /// This memory holds in its place.
-    ReplacedBy(i64),
-    NotHeld,
-}
-
 /// How an item left what is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retired {
@@ -270,8 +264,10 @@ pub struct MemoryPage {
     pub has_more: bool,
     /// `None`: today.
     pub day: Option<DayTold>,
-    /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
+    /// All items of this user, whatever the filters: 0 asks for the "how to begin" page, unless there are conversations.
     pub total_items: i64,
+    /// Where there are no memories, but conversations.
+    pub conversations: Option<Conversations>,
     /// Memories that agents and the server have stored and nobody has looked at.
     pub learned: i64,
     /// What dreams propose and nobody has decided.
@@ -288,6 +284,18 @@ pub struct MemoryPage {
     pub week: Option<WeekView>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
+}
+
+/// What agents have handed over, counted up to [`COUNTED_MAX`](Conversations::COUNTED_MAX).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversations {
+    pub sessions: i64,
+    /// Those that search finds.
+    pub messages: i64,
+}
+
+impl Conversations {
+    pub const COUNTED_MAX: i64 = 10_000;
 }
 
 /// What changed in the last seven days, and what expires in the next seven.

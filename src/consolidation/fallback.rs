@@ -1,6 +1,7 @@
-//! Extracts facts without a model: sentences in which a person explicitly says something lasting about
-//! themselves. Fewer and simpler than a model's facts, and marked as such (GoClaw's extractive fallback). The phrases stand
-//! in the files of [`languages`].
+//! Keeps statements without a model: sentences in which a person explicitly says something lasting about
+//! themselves (GoClaw's extractive fallback). Words alone say little of what a sentence is about ("I moved to the second
+//! file"), so each is a guess, without a key, unless the person asked to remember it. The phrases stand in the files of
+//! [`languages`].
 
 use super::category::Category;
 use super::quoted::own_words;
@@ -15,36 +16,39 @@ const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 8..=300;
 /// Of a script without spaces, or of syllables.
 const DENSE_CHARS_MIN: usize = 4;
 
-/// How a language says what is lasting, its category, and its key if it has a natural one. The most informative come first,
-/// since long sessions keep only those.
-fn lasting(said: &SaidPhrases) -> [(&PhraseList, Category, Option<&'static str>); 13] {
+/// How a language says what is lasting, and its category. The most informative come first, since long sessions keep only
+/// those.
+fn lasting(said: &SaidPhrases) -> [(&PhraseList, Category); 13] {
     use Category::{Other, Preferences, Profile, Projects};
     [
-        (&said.remember, Other, None),
-        (&said.name, Profile, Some("name")),
-        (&said.preferred_name, Profile, Some("preferred_name")),
-        (&said.birth, Profile, Some("birth")),
-        (&said.birthday, Profile, Some("birthday")),
-        (&said.pronouns, Profile, Some("pronouns")),
-        (&said.location, Profile, Some("location")),
-        (&said.occupation, Profile, Some("occupation")),
-        (&said.employer, Profile, Some("employer")),
-        (&said.native_language, Profile, Some("native_language")),
-        (&said.profile, Profile, None),
-        (&said.preferences, Preferences, None),
-        (&said.projects, Projects, None),
+        (&said.remember, Other),
+        (&said.name, Profile),
+        (&said.preferred_name, Profile),
+        (&said.birth, Profile),
+        (&said.birthday, Profile),
+        (&said.pronouns, Profile),
+        (&said.location, Profile),
+        (&said.occupation, Profile),
+        (&said.employer, Profile),
+        (&said.native_language, Profile),
+        (&said.profile, Profile),
+        (&said.preferences, Preferences),
+        (&said.projects, Projects),
     ]
 }
+
+/// The rank of what the person asked to remember.
+const ASKED: usize = 0;
 
 /// A sentence to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub category: Category,
-    pub key: Option<&'static str>,
     pub sentence: String,
     /// The message's position in its session.
     pub position: i32,
-    pub by_user: bool,
+    /// The person asked to remember it: it is their word. All else is a guess.
+    pub is_asked: bool,
 }
 
 /// The most informative statements, in the order in which they were made.
@@ -53,13 +57,12 @@ pub fn statements(messages: &[StoredMessage]) -> Vec<Statement> {
     for message in messages.iter().filter(|m| m.role == MessageRole::User) {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text) {
-            if let Some((rank, category, key)) = said_in(sentence) {
+            if let Some((rank, category)) = said_in(sentence) {
                 let statement = Statement {
                     category,
-                    key,
                     sentence: sentence.to_owned(),
                     position: message.position,
-                    by_user: true,
+                    is_asked: rank == ASKED,
                 };
                 found.push((rank, statement));
             }
@@ -81,10 +84,9 @@ pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
             if let Some(category) = open_in(sentence) {
                 found.push(Statement {
                     category,
-                    key: None,
                     sentence: sentence.to_owned(),
                     position: message.position,
-                    by_user: message.role == MessageRole::User,
+                    is_asked: false,
                 });
             }
         }
@@ -109,20 +111,20 @@ fn plain(sentence: &str) -> Option<String> {
     is_statement.then_some(plain)
 }
 
-/// The rank of what the sentence says, its category and key.
-fn said_in(sentence: &str) -> Option<(usize, Category, Option<&'static str>)> {
+/// The rank of what the sentence says, and its category.
+fn said_in(sentence: &str) -> Option<(usize, Category)> {
     let plain =
         plain(sentence).filter(|plain| !plain.starts_with(['>', '"', '“', '„', '«', '\'']))?;
     let of = |language: &'static Language| {
         let said = &language.said;
         let all = lasting(said).into_iter().enumerate();
-        let mut all = all.filter(|(_, (phrases, ..))| {
+        let mut all = all.filter(|(_, (phrases, _))| {
             phrases.iter().any(|phrase| begins(&plain, phrase, language))
         });
-        let (rank, (_, category, key)) = all.next()?;
-        (!has_any(&plain, &said.passing, language)).then_some((rank, category, key))
+        let (rank, (_, category)) = all.next()?;
+        (!has_any(&plain, &said.passing, language)).then_some((rank, category))
     };
-    languages::all().filter_map(|(_, language)| of(language)).min_by_key(|(rank, ..)| *rank)
+    languages::all().filter_map(|(_, language)| of(language)).min_by_key(|(rank, _)| *rank)
 }
 
 /// A decision or an open task.
@@ -199,20 +201,37 @@ mod tests {
     use crate::consolidation::testing::{message, result};
     use crate::languages::Examples;
 
-    fn kept(text: &str) -> Vec<(Category, Option<&'static str>, String)> {
+    /// The names of the lists of [`lasting`], or of their categories.
+    const KINDS: [&str; 13] = [
+        "other",
+        "name",
+        "preferred_name",
+        "birth",
+        "birthday",
+        "pronouns",
+        "location",
+        "occupation",
+        "employer",
+        "native_language",
+        "profile",
+        "preferences",
+        "projects",
+    ];
+
+    fn kept(text: &str) -> Vec<(Category, bool, String)> {
         let statements = statements(&[message(1, MessageRole::User, text)]);
-        statements.into_iter().map(|s| (s.category, s.key, s.sentence)).collect()
+        statements.into_iter().map(|s| (s.category, s.is_asked, s.sentence)).collect()
     }
 
     #[test]
     fn what_a_person_says_of_themselves_is_kept_in_their_words() {
-        let text = "Hi! My name is Anna. Can you help me? By the way, I prefer tabs over spaces. I’m allergic to nuts.";
+        let text = "Hi! My name is Anna. Can you help me? By the way, I prefer tabs over spaces. Remember that I’m allergic to nuts.";
         assert_eq!(
             kept(text),
             [
-                (Category::Profile, Some("name"), "My name is Anna.".to_owned()),
-                (Category::Preferences, None, "By the way, I prefer tabs over spaces.".to_owned()),
-                (Category::Profile, None, "I’m allergic to nuts.".to_owned()),
+                (Category::Profile, false, "My name is Anna.".to_owned()),
+                (Category::Preferences, false, "By the way, I prefer tabs over spaces.".to_owned()),
+                (Category::Other, true, "Remember that I’m allergic to nuts.".to_owned()),
             ]
         );
     }
@@ -244,7 +263,7 @@ mod tests {
             assert!(said.lines().count() >= 6 && unsaid.lines().count() >= 2, "{code}");
             for (kind, sentence) in Examples::pairs(said) {
                 let found = match (said_in(sentence), open_in(sentence)) {
-                    (Some((_, category, key)), _) => key.unwrap_or(category.as_str()),
+                    (Some((rank, _)), _) => KINDS[rank],
                     (None, category) => category.map_or("nothing", Category::as_str),
                 };
                 if found != kind {
@@ -277,6 +296,6 @@ mod tests {
         text += "My name is Anna.";
         let kept = kept(&text);
         assert_eq!(kept.len(), STATEMENTS_MAX);
-        assert_eq!(kept[STATEMENTS_MAX - 1].1, Some("name"));
+        assert_eq!(kept[STATEMENTS_MAX - 1].2, "My name is Anna.");
     }
 }

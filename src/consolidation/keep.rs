@@ -1,13 +1,18 @@
 //! Compares a fact with known items: it is new, a duplicate, or it supersedes an older item. Only equal words
 //! merge ([`super::same`]); vectors only choose what a model is asked about. In doubt, both are kept.
 
+use time::OffsetDateTime;
+
 use super::comparison::StatementRelation;
 use super::same::StatementWords;
-use crate::memories::ItemId;
+use crate::memories::{ItemId, Period};
 
 /// Above this cosine two statements are about the same subject and may contradict each other. For the builtin
 /// model; measured with `bench/likeness.py` (docs/consolidation.md).
 pub const ASK_COSINE: f64 = 0.25;
+
+/// The nearest that a fact is compared with, whatever their keys.
+const COMPARED_MAX: usize = 5;
 
 /// An active item that may be related to a fact.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,67 +21,89 @@ pub struct RelatedItem {
     pub theme: String,
     pub key: Option<String>,
     pub content: String,
+    pub period: Period,
+    pub created_at: OffsetDateTime,
     /// Cosine similarity to the fact; `None` if there is no vector.
     pub cosine: Option<f64>,
 }
 
+/// A fact to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedFact<'a> {
+    pub theme: &'a str,
+    pub key: Option<&'a str>,
+    pub value: &'a str,
+    pub period: Period,
+}
+
 /// What to do with a fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolution {
-    /// Add it; an older value of the same key is superseded by the add.
-    Add,
-    /// A duplicate: only refresh the existing item.
-    Merge(ItemId),
-    /// Add it; it supersedes this item, which has another key.
-    Supersede(ItemId),
-    /// A model must compare it with this item; without an answer it is added.
-    Ask(ItemId),
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolution {
+    /// It is a duplicate of this item, which is refreshed; `None`: it is added, and an older value of its key is superseded
+    /// by the add.
+    pub merge: Option<ItemId>,
+    /// Items with other keys that it contradicts.
+    pub supersede: Vec<ItemId>,
+    /// A model must compare it with these; without an answer all are kept.
+    pub ask: Vec<ItemId>,
+    /// Another value of its key is held: it is added, whatever else says the same.
+    has_holder: bool,
 }
 
-/// Decides by key, words and vectors, without a model.
-pub fn resolve_fact(
-    theme: &str,
-    key: Option<&str>,
-    value: &str,
-    known: &[RelatedItem],
-) -> Resolution {
-    let said = StatementWords::of(value);
-    let is_same_key =
-        |other: &&RelatedItem| key.is_some() && other.key.as_deref() == key && other.theme == theme;
-    if let Some(other) = known.iter().find(is_same_key) {
-        return match said.are_those_of(&StatementWords::of(&other.content)) {
-            true => Resolution::Merge(other.id),
-            false => Resolution::Add,
-        };
+/// Decides by key, words, vectors and periods, without a model.
+pub fn resolve_fact(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTime) -> Resolution {
+    let said = StatementWords::of(fact.value);
+    let continues =
+        |other: &RelatedItem| other.period.is_continued_by(other.created_at, fact.period, now);
+    let meets = |other: &RelatedItem| other.period.meets(fact.period, now);
+    let is_of_key = |other: &RelatedItem| {
+        fact.key.is_some() && other.key.as_deref() == fact.key && other.theme == fact.theme
+    };
+    let merge = |other: &RelatedItem| Resolution { merge: Some(other.id), ..Resolution::default() };
+    let mut of_key = known.iter().filter(|other| is_of_key(other));
+    let is_value = |other: &RelatedItem| said.are_those_of(&StatementWords::of(&other.content));
+    if let Some(same) = of_key.clone().find(|other| is_value(other) && continues(other)) {
+        return merge(same);
     }
-    let same =
-        known.iter().find(|other| said.say_no_more_than(&StatementWords::of(&other.content)));
-    if let Some(other) = same {
-        return Resolution::Merge(other.id);
+    let has_holder = of_key.any(meets);
+    let says_no_more =
+        |other: &RelatedItem| said.say_no_more_than(&StatementWords::of(&other.content));
+    let mut same = known.iter().filter(|other| says_no_more(other) && continues(other));
+    if let Some(same) = same.next().filter(|_| !has_holder) {
+        return merge(same);
     }
-    let near = known.iter().filter(|other| other.cosine.is_some_and(|c| c >= ASK_COSINE));
-    let nearest = near.max_by(|a, b| a.cosine.unwrap_or(0.0).total_cmp(&b.cosine.unwrap_or(0.0)));
-    nearest.map_or(Resolution::Add, |other| Resolution::Ask(other.id))
+    let is_near = |other: &&RelatedItem| {
+        other.cosine.is_some_and(|cosine| cosine >= ASK_COSINE) && !is_of_key(other) && meets(other)
+    };
+    let mut near: Vec<&RelatedItem> = known.iter().filter(is_near).collect();
+    let cosine = |other: &RelatedItem| other.cosine.unwrap_or_default();
+    near.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)));
+    let ask = near.into_iter().take(COMPARED_MAX).map(|other| other.id).collect();
+    Resolution { ask, has_holder, ..Resolution::default() }
 }
 
-/// Decides with a model's answer to [`Resolution::Ask`]. A bare value is never merged into that of another key.
-pub fn answered(
-    asked: ItemId,
-    older: &str,
-    newer: &str,
-    relation: StatementRelation,
-) -> Resolution {
-    let is_bare = || StatementWords::of(older).is_bare() || StatementWords::of(newer).is_bare();
-    match relation {
-        StatementRelation::Same if !is_bare() => Resolution::Merge(asked),
-        StatementRelation::Contradicts => Resolution::Supersede(asked),
-        StatementRelation::Same | StatementRelation::Unrelated => Resolution::Add,
+impl Resolution {
+    /// Takes in a model's answer about one of the items. A bare value is never merged into that of another key.
+    pub fn answer(&mut self, asked: &RelatedItem, newer: &str, relation: StatementRelation) {
+        let is_bare = |text: &str| StatementWords::of(text).is_bare();
+        match relation {
+            StatementRelation::Same if !is_bare(&asked.content) && !is_bare(newer) => {
+                let merge = self.merge.or(Some(asked.id));
+                self.merge = merge.filter(|_| !self.has_holder);
+            }
+            StatementRelation::Contradicts => self.supersede.push(asked.id),
+            StatementRelation::Same | StatementRelation::Unrelated => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use time::macros::datetime;
+
     use super::*;
+
+    const NOW: OffsetDateTime = datetime!(2026-11-29 12:00 UTC);
 
     fn known(id: i64, key: Option<&str>, content: &str, cosine: f64) -> RelatedItem {
         RelatedItem {
@@ -84,38 +111,53 @@ mod tests {
             theme: "profile".to_owned(),
             key: key.map(str::to_owned),
             content: content.to_owned(),
+            period: Period::default(),
+            created_at: NOW,
             cosine: Some(cosine),
         }
     }
 
-    fn of(key: &str, value: &str, all: &[RelatedItem]) -> Resolution {
-        resolve_fact("profile", Some(key), value, all)
+    fn fact<'a>(key: &'a str, value: &'a str) -> ComparedFact<'a> {
+        ComparedFact { theme: "profile", key: Some(key), value, period: Period::default() }
     }
+
+    fn of(key: &str, value: &str, all: &[RelatedItem]) -> Resolution {
+        resolve_fact(fact(key, value), all, NOW)
+    }
+
+    /// Merged with this one, or asked about these.
+    fn fate(key: &str, value: &str, all: &[RelatedItem]) -> (Option<i64>, Vec<i64>) {
+        let resolution = of(key, value, all);
+        (resolution.merge.map(|id| id.0), resolution.ask.iter().map(|id| id.0).collect())
+    }
+
+    const ADDED: (Option<i64>, Vec<i64>) = (None, Vec::new());
 
     #[test]
     fn a_fact_like_none_is_added() {
-        assert_eq!(of("name", "Anna", &[]), Resolution::Add);
-        assert_eq!(of("name", "Anna", &[known(1, None, "Likes cats", 0.2)]), Resolution::Add);
+        assert_eq!(fate("name", "Anna", &[]), ADDED);
+        assert_eq!(fate("name", "Anna", &[known(1, None, "Likes cats", 0.2)]), ADDED);
     }
 
     #[test]
     fn a_whole_statement_merges_under_any_key() {
         let all = [known(1, Some("drink"), "Drinks green tea every morning", 0.2)];
         for same in ["drinks green tea every morning.", "drinks tea every morning"] {
-            assert_eq!(of("tea", same, &all), Resolution::Merge(ItemId(1)), "{same}");
+            assert_eq!(fate("tea", same, &all), (Some(1), Vec::new()), "{same}");
         }
         for other in ["drinks green tea every day at morning", "drinks black tea every morning"] {
-            assert_eq!(of("tea", other, &all), Resolution::Add, "{other}");
+            assert_eq!(fate("tea", other, &all), ADDED, "{other}");
         }
     }
 
     #[test]
     fn a_bare_value_never_merges_under_another_key() {
         let all = [known(1, Some("name"), "Anna", 0.99)];
-        assert_eq!(of("daughter_name", "Anna", &all), Resolution::Ask(ItemId(1)));
-        let said_same = answered(ItemId(1), "Anna", "Anna", StatementRelation::Same);
-        assert_eq!(said_same, Resolution::Add);
-        assert_eq!(of("name", "anna", &all), Resolution::Merge(ItemId(1)));
+        let mut resolution = of("daughter_name", "Anna", &all);
+        assert_eq!(resolution.ask, [ItemId(1)]);
+        resolution.answer(&all[0], "Anna", StatementRelation::Same);
+        assert_eq!(resolution.merge, None);
+        assert_eq!(fate("name", "anna", &all), (Some(1), Vec::new()));
     }
 
     #[test]
@@ -131,31 +173,50 @@ mod tests {
             ("Drinks green tea every morning", "Drinks tea every morning"),
         ] {
             let all = [known(1, Some("key"), older, 0.99)];
-            assert_eq!(of("key", newer, &all), Resolution::Add, "{newer}");
+            assert_eq!(fate("key", newer, &all), ADDED, "{newer}");
         }
         let all = [known(1, Some("key"), "Lives in Graz, Austria", 0.95)];
-        let again = of("key", "lives in Graz (Austria)", &all);
-        assert_eq!(again, Resolution::Merge(ItemId(1)));
+        assert_eq!(fate("key", "lives in Graz (Austria)", &all), (Some(1), Vec::new()));
     }
 
     #[test]
-    fn of_what_is_near_the_nearest_is_asked_about() {
-        let near = [
-            known(1, Some("drink"), "Is fond of oolong", ASK_COSINE),
-            known(2, Some("tea_time"), "Never drinks oolong", 0.99),
-        ];
-        let fate = of("tea", "Enjoys oolong a lot", &near);
-        assert_eq!(fate, Resolution::Ask(ItemId(2)));
-        let far = [known(1, Some("drink"), "Is fond of oolong", ASK_COSINE - 0.01)];
-        assert_eq!(of("tea", "Enjoys oolong a lot", &far), Resolution::Add);
+    fn the_nearest_are_asked_about_also_where_a_value_of_the_key_is_held() {
+        let mut near: Vec<RelatedItem> = (2..9)
+            .map(|id| known(id, Some("home"), "Lives in Graz, Austria", 0.3 + id as f64 / 20.0))
+            .collect();
+        near.push(known(1, Some("drink"), "Is fond of oolong", ASK_COSINE - 0.01));
+        near.push(known(10, Some("home_city"), "Graz", 0.9));
+        assert_eq!(fate("home_city", "Linz", &near), (None, vec![8, 7, 6, 5, 4]));
+        let mut resolution = of("home_city", "Lives in Linz, Austria", &near);
+        resolution.answer(&near[6], "Lives in Linz, Austria", StatementRelation::Contradicts);
+        resolution.answer(&near[5], "Lives in Linz, Austria", StatementRelation::Same);
+        assert_eq!((resolution.merge, resolution.supersede), (None, vec![ItemId(8)]));
+    }
+
+    #[test]
+    fn what_is_over_or_ahead_is_not_compared_with_what_holds() {
+        let period =
+            |from: i32, until: i32| Period::read(Some(from.to_string()), Some(until.to_string()));
+        let held = [known(1, Some("home"), "Lives in the old town of Graz", 0.9)];
+        for told in [period(2010, 2015), period(2027, 2030)] {
+            for value in ["Lives in the old town of Graz", "Lives in the old town of Linz"] {
+                let resolved =
+                    resolve_fact(ComparedFact { period: told, ..fact("town", value) }, &held, NOW);
+                assert_eq!(resolved, Resolution::default(), "{value}");
+            }
+        }
     }
 
     #[test]
     fn a_model_decides_what_words_cannot() {
-        let id = ItemId(7);
-        let of = |relation| answered(id, "Is fond of oolong", "Enjoys oolong a lot", relation);
-        assert_eq!(of(StatementRelation::Same), Resolution::Merge(id));
-        assert_eq!(of(StatementRelation::Contradicts), Resolution::Supersede(id));
-        assert_eq!(of(StatementRelation::Unrelated), Resolution::Add);
+        let asked = known(7, Some("tea"), "Is fond of oolong", 0.5);
+        let of = |relation| {
+            let mut resolution = Resolution::default();
+            resolution.answer(&asked, "Enjoys oolong a lot", relation);
+            (resolution.merge, resolution.supersede)
+        };
+        assert_eq!(of(StatementRelation::Same), (Some(asked.id), Vec::new()));
+        assert_eq!(of(StatementRelation::Contradicts), (None, vec![asked.id]));
+        assert_eq!(of(StatementRelation::Unrelated), (None, Vec::new()));
     }
 }

@@ -4,18 +4,18 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::comparison::{self, StatementRelation};
-use super::keep::{RelatedItem, Resolution, answered, resolve_fact};
+use super::comparison;
+use super::keep::{ComparedFact, RelatedItem, Resolution, resolve_fact};
 use super::model::{Reading, ReadingEnd, SourcedStatement};
 use super::named::{note_connection, note_names};
 use super::same::StatementWords;
-use super::{Consolidation, ConsolidationError, episodes, store};
+use super::{Consolidation, ConsolidationError, episodes, guesses, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{
-    self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance, with_key,
+    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, Provenance, with_key,
 };
 use crate::providers::chat::ChatPurpose;
 use crate::redaction::TextDoor;
@@ -33,6 +33,7 @@ const RENEWED_AFTER: usize = 16;
 /// Maximum pairs per prompt.
 pub(super) const PAIRS_MAX: usize = 20;
 const MEMORY_OFF: &str = "memory is switched off";
+const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
 
 impl Consolidation {
     pub(super) async fn keep(
@@ -62,8 +63,13 @@ impl Consolidation {
                 break;
             }
             let known = self.known(viewer, one).await?;
-            let key = one.key.as_ref().map(ItemKey::as_str);
-            fates.push((resolve_fact(one.theme, key, &one.value, &known), known));
+            let fact = ComparedFact {
+                theme: one.theme,
+                key: one.key.as_ref().map(ItemKey::as_str),
+                value: &one.value,
+                period: one.period,
+            };
+            fates.push((resolve_fact(fact, &known, self.now()), known));
         }
         let fates = self.resolve(user, row, &found, fates, &mut reading).await?;
         if reading.end == ReadingEnd::Lost {
@@ -72,7 +78,7 @@ impl Consolidation {
         self.write(viewer, row, &found, &fates, &reading).await
     }
 
-    /// Active items that may be related to the statement: the one with its key, and the nearest.
+    /// Active items that may be related to the statement: those with its key, and the nearest.
     async fn known(
         &self,
         viewer: &Viewer,
@@ -95,8 +101,12 @@ impl Consolidation {
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
         let mut tx = self.db.as_user(viewer.user_id).await?;
+        let of_key = (one.theme, key);
+        // A model's fact neither repeats nor replaces a guess.
+        let with_guesses = one.source == ItemSource::Guess;
         let mut known =
-            store::list_active(&mut tx, viewer.user_id, &ids, one.theme, key, self.now()).await?;
+            store::list_active(&mut tx, viewer.user_id, &ids, of_key, with_guesses, self.now())
+                .await?;
         tx.commit().await?;
         for item in &mut known {
             let hit = near.iter().find(|hit| hit.item.id == item.id);
@@ -117,12 +127,9 @@ impl Consolidation {
         let mut resolved = Vec::with_capacity(fates.len());
         let mut open = Vec::new();
         for (n, (fate, known)) in fates.into_iter().enumerate() {
-            if let Resolution::Ask(id) = fate
-                && let Some(older) = known.into_iter().find(|item| item.id == id)
-            {
-                open.push((n, older));
-            }
-            resolved.push(if matches!(fate, Resolution::Ask(_)) { Resolution::Add } else { fate });
+            let asked = known.into_iter().filter(|item| fate.ask.contains(&item.id));
+            open.extend(asked.map(|older| (n, older)));
+            resolved.push(fate);
         }
         if reading.end != ReadingEnd::Read {
             // The model has just failed: do not ask it again.
@@ -148,10 +155,8 @@ impl Consolidation {
             };
             reading.count_tokens(&completion);
             let relations = comparison::relations(&completion.text, pairs.len());
-            let relations =
-                relations.unwrap_or_else(|| vec![StatementRelation::Unrelated; pairs.len()]);
-            for ((n, older), relation) in some.iter().zip(relations) {
-                resolved[*n] = answered(older.id, &older.content, &found[*n].value, relation);
+            for ((n, older), relation) in some.iter().zip(relations.unwrap_or_default()) {
+                resolved[*n].answer(older, &found[*n].value, relation);
             }
         }
         Ok(resolved)
@@ -181,42 +186,62 @@ impl Consolidation {
         let quota = ItemQuota::default();
         let room = quota.count_and_take(&mut tx, user, found.len() as i64);
         let has_room = room.await?.is_ok();
-        for (one, fate) in found.iter().zip(fates) {
+        let guesses = match end {
+            ReadingEnd::MemoryOff => Vec::new(),
+            // Without room for its facts, they would be lost.
+            _ if !has_room => Vec::new(),
+            _ => guesses::retire(&mut tx, viewer, row, reading, found, now).await?,
+        };
+        let mut items = vec![None; found.len()];
+        for (n, (one, fate)) in found.iter().zip(fates).enumerate() {
             let Some(item) = item_of(one, row) else {
                 counts.malformed += 1;
                 continue;
             };
-            if let Resolution::Merge(id) = fate
-                && memories::restate(&mut tx, viewer, *id, &item, now).await?
-            {
-                counts.merged += 1;
-                continue;
-            }
-            if !has_room {
-                counts.malformed += 1;
-                continue;
-            }
-            let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await;
-            let added = match added {
-                // The limit of themes is reached; a retry would fail again.
-                Err(MemoryError::Invalid(_)) => {
+            let merged = match fate.merge {
+                Some(id) if memories::restate(&mut tx, viewer, id, &item, now).await? => Some(id),
+                _ => None,
+            };
+            let stored = match merged {
+                Some(id) => {
+                    counts.merged += 1;
+                    items[n] = Some(id);
+                    Some(id)
+                }
+                None if !has_room => {
                     counts.malformed += 1;
                     continue;
                 }
-                added => added?,
+                None => {
+                    let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now);
+                    let added = match added.await {
+                        // The limit of themes is reached; a retry would fail again.
+                        Err(MemoryError::Invalid(_)) => {
+                            counts.malformed += 1;
+                            continue;
+                        }
+                        added => added?,
+                    };
+                    match added.duplicate {
+                        true => counts.merged += 1,
+                        false => counts.stored += 1,
+                    }
+                    counts.superseded += i32::from(added.superseded.is_some());
+                    items[n] = Some(added.id);
+                    Some(added.id).filter(|_| added.put_aside_for.is_none())
+                }
             };
-            match added.duplicate {
-                true => counts.merged += 1,
-                false => counts.stored += 1,
+            for older in &fate.supersede {
+                if let Some(newer) = stored.filter(|newer| newer != older)
+                    && memories::supersede_in(&mut tx, viewer, *older, newer, now).await?
+                {
+                    counts.superseded += 1;
+                }
             }
-            counts.superseded += i32::from(added.superseded.is_some());
-            if let Resolution::Supersede(older) = fate
-                && *older != added.id
-                && added.put_aside_for.is_none()
-                && memories::supersede_in(&mut tx, viewer, *older, added.id, now).await?
-            {
-                counts.superseded += 1;
-            }
+        }
+        guesses::link(&mut tx, viewer, &guesses, &items, now).await?;
+        if *end == ReadingEnd::Read && !row.is_fallback {
+            ledger::read_guesses_again(&mut tx, user, now).await?;
         }
         if !matches!(end, ReadingEnd::MemoryOff) {
             let entities = reading.entities.iter().map(|(name, t)| (name.as_str(), *t));
@@ -311,6 +336,7 @@ fn ending<'a>(
         ReadingEnd::Failed(why, again) => (ExtractionOutcome::Failed, why.as_str(), *again),
         ReadingEnd::Skipped(why, again) => (ExtractionOutcome::Skipped, why.as_str(), *again),
         ReadingEnd::MemoryOff => (ExtractionOutcome::Skipped, MEMORY_OFF, None),
+        ReadingEnd::NotOfAgent => (ExtractionOutcome::Skipped, NOT_OF_AGENT, None),
         ReadingEnd::Read | ReadingEnd::Lost => return ending_of_read(reading, counts),
     };
     ExtractionEnd { outcome, reason: Some(reason), next_try_at, ..ending_of_read(reading, counts) }
@@ -368,7 +394,11 @@ pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStateme
                 }
             }
             None => {
-                holding.iter().find(|(said, _)| words.say_no_more_than(said)).map(|(_, at)| *at)
+                let says_no_more = |(said, at): &&(StatementWords, usize)| {
+                    let is_repeated = kept[*at].position == one.position && words.repeat(said);
+                    words.say_no_more_than(said) || is_repeated
+                };
+                holding.iter().find(says_no_more).map(|(_, at)| *at)
             }
         };
         match said {

@@ -9,6 +9,7 @@ mod enrichment;
 pub mod episodes;
 mod facts;
 mod fallback;
+mod guesses;
 mod keep;
 mod keeping;
 pub mod likeness;
@@ -32,7 +33,8 @@ use std::time::Duration as StdDuration;
 
 use time::{Duration, OffsetDateTime};
 
-use crate::clock::SharedClock;
+use crate::accounts::store::find_time_zone;
+use crate::clock::{SharedClock, Zone};
 use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
@@ -175,6 +177,14 @@ impl Consolidation {
 
     fn now(&self) -> OffsetDateTime {
         self.clock.now()
+    }
+
+    /// The person's time zone.
+    async fn zone(&self, user: UserId) -> Result<Zone, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let zone = find_time_zone(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(zone.unwrap_or(Zone::utc()))
     }
 
     /// Tells the slice which chat provider a run for the user will call.

@@ -53,6 +53,8 @@ pub(super) enum ReadingEnd {
     Failed(String, Option<OffsetDateTime>),
     /// Memory was switched off: nothing is stored.
     MemoryOff,
+    /// Its agent's settings say that its sessions are not read.
+    NotOfAgent,
     /// Another reader has the stretch, or the user is disabled or being erased: nothing is written.
     Lost,
 }

@@ -12,7 +12,7 @@ use crate::accounts::store::find_time_zone;
 use crate::db::{Db, UserId};
 use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
-use crate::memories::{ItemKey, Trust, with_key};
+use crate::memories::{ItemKey, ItemSource, Trust, with_key};
 use crate::sessions::ledger;
 use crate::sessions::model::SessionExtraction;
 
@@ -107,7 +107,11 @@ fn text_of(
             _ => "",
         };
         let told = with_key(one.key.as_ref().map(ItemKey::as_str), &one.value);
-        text += &format!("- {what}{}\n", one_line(&told));
+        let sign = match one.source {
+            ItemSource::Guess => " (a guess)",
+            _ => "",
+        };
+        text += &format!("- {what}{}{sign}\n", one_line(&told));
     }
     text
 }

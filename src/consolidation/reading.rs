@@ -1,5 +1,5 @@
 //! Reads the messages of one stretch, window by window, with the user's chat model; without one, or when it
-//! fails, with patterns. It writes nothing.
+//! fails, makes guesses. It writes nothing.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use super::likeness::{FactSource, evidence, source_seen};
 use super::model::{Reading, ReadingEnd, SourcedRelation, SourcedStatement};
 use super::named::{self, ExtractedNames, ExtractedRelation};
 use super::prompt::{self, Prompt};
-use super::transcript::{self, ToolNames, Transcript};
-use super::{Consolidation, ConsolidationError, back_off, fallback, store};
+use super::transcript::{self, ToolNames, Transcript, said_at};
+use super::{Consolidation, ConsolidationError, back_off, guesses, store};
 use crate::db::UserId;
 use crate::entities;
-use crate::memories::{ItemKey, ItemSource, Period, Trust, learned};
+use crate::memories::{ItemKey, ItemSource, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::SessionExtraction;
 use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
@@ -30,8 +30,7 @@ const HELD_BYTES: usize = 2 * 1_024 * 1_024;
 const FOUND_A_READING_MAX: usize = 400;
 /// Overhead of a message or a tool call beside its texts, in bytes.
 const OVERHEAD_BYTES: usize = 128;
-const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
-/// From this attempt on, patterns read what a model could not.
+/// From this attempt on, guesses are made of what a model could not read.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
 /// Each with the last message of its window.
@@ -57,14 +56,16 @@ impl Consolidation {
         };
         tx.commit().await?;
         let by_model = entities::settings::of(&self.db, user).await?.by_model;
+        let zone = self.zone(user).await?;
+        let of_person = zone.clone();
         let (messages, dropped) = self.messages(user, row).await?;
         let rendered = move || {
-            let transcript = transcript::render(&messages, &ToolNames::of(&messages));
+            let transcript = transcript::render(&messages, &ToolNames::of(&messages), &of_person);
             let episode = episodes::of_messages(&messages);
             (messages, transcript, episode)
         };
         let (messages, transcript, episode) = off_the_runtime(rendered).await;
-        let date = said_at(&messages, row.last_position).unwrap_or(self.now());
+        let date = zone.local(said_at(&messages, row.last_position).unwrap_or(self.now()));
         reading.skipped_chars = dropped + transcript.skipped_chars;
         if transcript.windows.is_empty() {
             return Ok(reading);
@@ -97,17 +98,31 @@ impl Consolidation {
         let is_flush = reading.handed.flush.is_some();
         reading.is_fallback = match reading.end {
             ReadingEnd::Failed(..) => is_flush || row.attempts >= FALLBACK_FROM_ATTEMPT,
-            ReadingEnd::Skipped(..) => is_flush,
+            // Without a model; if its tokens are used up, it goes on tomorrow.
+            ReadingEnd::Skipped(_, next) => is_flush || next.is_none(),
             _ => false,
         };
-        let is_fallback = reading.is_fallback;
+        let mut known = None;
+        if reading.is_fallback {
+            let from = reading.read_to.map_or(row.first_position, |read_to| read_to + 1);
+            let positions = from..=row.last_position;
+            let mut tx = self.db.as_user(user).await?;
+            let guesses = learned::guesses_of(&mut tx, user, row.session_id.0, &positions).await?;
+            tx.commit().await?;
+            known = Some((positions, guesses));
+        }
         let located = move || {
             let connections = locate_connections(connections, &messages);
             let mut found = locate(found, &messages);
-            if is_fallback {
-                found.extend(by_patterns(&messages, is_flush));
+            let mut made_before = 0;
+            if let Some((positions, known)) = known {
+                let from = messages.partition_point(|m| m.position < *positions.start());
+                let made = guesses::make(&messages[from..], is_flush, &known, &found);
+                made_before = made.made_before;
+                found.extend(made.new);
             }
-            (once_each(found), connections)
+            let (found, repeated) = once_each(found);
+            ((found, repeated + made_before), connections)
         };
         ((reading.found, reading.repeated), reading.connections) = off_the_runtime(located).await;
         Ok(reading)
@@ -239,9 +254,7 @@ impl Consolidation {
         Ok(match may_read {
             store::ReadPermission::Yes => None,
             store::ReadPermission::MemoryOff => Some(ReadingEnd::MemoryOff),
-            store::ReadPermission::NotOfAgent => {
-                Some(ReadingEnd::Skipped(NOT_OF_AGENT.to_owned(), None))
-            }
+            store::ReadPermission::NotOfAgent => Some(ReadingEnd::NotOfAgent),
             store::ReadPermission::Nobody => Some(ReadingEnd::Lost),
         })
     }
@@ -408,45 +421,4 @@ fn of_fact(
             .map(|e| e.quote)
             .or_else(|| (!fact.context.is_empty()).then_some(fact.context)),
     }
-}
-
-/// Lower than a model's, since a pattern understands nothing.
-const PATTERN_CONFIDENCE: i16 = 60;
-
-fn by_patterns(
-    messages: &[StoredMessage],
-    is_flush: bool,
-) -> impl Iterator<Item = SourcedStatement> {
-    let open = match is_flush {
-        true => fallback::left_open(messages),
-        false => Vec::new(),
-    };
-    fallback::statements(messages).into_iter().chain(open).map(|statement| SourcedStatement {
-        theme: statement.category.as_str(),
-        item_type: statement.category.item_type(),
-        key: statement.key.and_then(|key| ItemKey::parse(key).ok().flatten()),
-        quote: Some(statement.sentence.clone()),
-        value: statement.sentence,
-        source: match statement.by_user {
-            true => ItemSource::UserExplicit,
-            false => ItemSource::Conversation,
-        },
-        trust: match statement.by_user {
-            true => Trust::User,
-            false => Trust::Agent,
-        },
-        days: statement.category.days(),
-        period: Period::default(),
-        confidence: PATTERN_CONFIDENCE,
-        said_at: said_at(messages, statement.position),
-        place: statement.position,
-        position: Some(statement.position),
-    })
-}
-
-/// When the message at this position was sent, or the next one, or else the last one.
-fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
-    let at = messages.partition_point(|m| m.position < position);
-    let message = messages.get(at).or(messages.last())?;
-    Some(message.sent_at.unwrap_or(message.created_at))
 }

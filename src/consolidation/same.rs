@@ -9,6 +9,8 @@ use crate::languages::{self, Language, Languages};
 
 /// Values of up to this many words mean nothing without their key: `name: Anna`.
 const BARE_WORDS_MAX: usize = 3;
+/// Of one message, equal statements of so many words are one, whatever their keys: `home`, `city`: lives in Graz.
+const REPEATED_WORDS_MIN: usize = 3;
 /// A newer statement that says less has at least this share of the older one's words.
 const SHARE_MIN: f64 = 0.75;
 
@@ -22,7 +24,7 @@ const PUNCTUATION: &[char] = &[
 #[derive(Clone, Debug)]
 pub struct StatementWords {
     words: Vec<StatementWord>,
-    is_bare: bool,
+    length: usize,
     languages: Languages,
 }
 
@@ -52,11 +54,7 @@ impl StatementWords {
                 folded,
             }
         });
-        Self {
-            words: words.collect(),
-            is_bare: length(&all) <= BARE_WORDS_MAX,
-            languages: languages::of(text),
-        }
+        Self { words: words.collect(), length: length(&all), languages: languages::of(text) }
     }
 
     /// Without the articles of these languages.
@@ -69,7 +67,12 @@ impl StatementWords {
 
     /// True if it means nothing without its key.
     pub fn is_bare(&self) -> bool {
-        self.is_bare
+        self.length <= BARE_WORDS_MAX
+    }
+
+    /// Whether a model that read one message says this twice, under two keys.
+    pub fn repeat(&self, other: &Self) -> bool {
+        self.length >= REPEATED_WORDS_MIN && self.are_those_of(other)
     }
 
     /// The same words in the same order: for one key, the same value.
@@ -82,7 +85,7 @@ impl StatementWords {
     /// Whether this statement adds nothing to an `older` one with any key: it has the same words, or leaves
     /// out only words that do not change the meaning.
     pub fn say_no_more_than(&self, older: &Self) -> bool {
-        if self.is_bare || older.is_bare {
+        if self.is_bare() || older.is_bare() {
             return false;
         }
         let shared = self.languages.shared(older.languages);

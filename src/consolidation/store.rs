@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::keep::RelatedItem;
 use crate::accounts::{AgentId, Viewer};
 use crate::db::UserId;
-use crate::memories::ItemId;
+use crate::memories::{ItemId, Period};
 use crate::sessions::SessionId;
 
 /// Whether a session may be read.
@@ -60,7 +60,7 @@ pub async fn viewer_of(
     Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
-/// Active items with a key, as pairs of key and content, newest first.
+/// Active items with a key that hold, as pairs of key and content, newest first.
 pub async fn list_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -69,7 +69,8 @@ pub async fn list_known(
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $3) AND key IS NOT NULL AND theme_id IS NOT NULL
+           WHERE user_id = $1 AND is_live(status, live_until, $3) AND holds(valid_from, valid_until, $3)
+             AND key IS NOT NULL AND theme_id IS NOT NULL
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,
         limit,
@@ -80,28 +81,30 @@ pub async fn list_known(
     Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
 }
 
-/// Those of these items that are active, and the active one with this key, if they have the owner that a new
+/// Those of these items that are active, and the active ones with this key, if they have the owner that a new
 /// item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
-/// which do not last. Sets no cosine.
+/// which do not last; includes guesses that nobody has confirmed only if they are asked for. Sets no cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-    theme: &str,
-    key: Option<&str>,
+    (theme, key): (&str, Option<&str>),
+    with_guesses: bool,
     now: OffsetDateTime,
 ) -> Result<Vec<RelatedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
+        "SELECT i.id, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.type <> 'reflection'
            AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
+           AND ($6 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
          ORDER BY i.id",
         user.0,
         ids,
         theme,
         key,
         now,
+        with_guesses,
     )
     .fetch_all(conn)
     .await?;
@@ -112,6 +115,8 @@ pub async fn list_active(
             theme: row.slug,
             key: row.key,
             content: row.content,
+            period: Period { from: row.valid_from, until: row.valid_until },
+            created_at: row.created_at,
             cosine: None,
         })
         .collect())

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use time::{Date, OffsetDateTime};
+
+use crate::clock::Zone;
 use crate::memories::Trust;
 use crate::sessions::said::{around_own_memory, pieces};
 use crate::sessions::{MessageRole, StoredMessage};
@@ -14,6 +17,8 @@ use crate::sessions::{MessageRole, StoredMessage};
 pub const WINDOW_CHARS_MAX: usize = 12_000;
 /// Maximum windows per conversation; of a longer one, its first and last parts are read.
 pub const WINDOWS_MAX: usize = 16;
+/// Of the line that says which day it is.
+const DAY_CHARS_MAX: usize = 40;
 const CALL_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 500;
 
@@ -113,10 +118,17 @@ impl<'m> ToolNames<'m> {
     }
 }
 
-/// Renders messages in order. Messages without text give no line.
-pub fn render(messages: &[StoredMessage], tools: &ToolNames<'_>) -> Transcript {
+/// Renders messages in order. Messages without text give no line. A conversation of several days says where each begins, in
+/// this time zone.
+pub fn render(messages: &[StoredMessage], tools: &ToolNames<'_>, zone: &Zone) -> Transcript {
     let mut windows = Windows::default();
-    for message in messages {
+    let day_of = |message: &StoredMessage| zone.local(message.said_at()).date();
+    let days: Vec<Date> = messages.iter().map(day_of).collect();
+    let has_days = days.windows(2).any(|pair| pair[0] != pair[1]);
+    for (n, message) in messages.iter().enumerate() {
+        if has_days && (n == 0 || days[n - 1] != days[n]) {
+            windows.begin(days[n]);
+        }
         for (label, text) in lines(message, tools) {
             windows.add(&label, &text);
         }
@@ -195,17 +207,20 @@ struct Windows {
     whole: i32,
     open: String,
     open_chars: usize,
+    /// The line that says it, with which each window begins.
+    day: String,
 }
 
 impl Windows {
     fn add(&mut self, label: &str, text: &str) {
         let whole = format!("{label}{text}\n");
         let chars = whole.chars().count();
-        if chars <= WINDOW_CHARS_MAX {
+        if chars <= WINDOW_CHARS_MAX - DAY_CHARS_MAX {
             return self.push(&whole, chars);
         }
         let continued = format!("{label}(continued) ");
-        let room = WINDOW_CHARS_MAX.saturating_sub(continued.chars().count() + 1).max(1);
+        let room = WINDOW_CHARS_MAX - DAY_CHARS_MAX;
+        let room = room.saturating_sub(continued.chars().count() + 1).max(1);
         for (n, piece) in pieces(text, room).enumerate() {
             let line = match n {
                 0 => format!("{label}{piece}\n"),
@@ -219,9 +234,18 @@ impl Windows {
     fn push(&mut self, line: &str, chars: usize) {
         if self.open_chars + chars > WINDOW_CHARS_MAX {
             self.close();
+            self.open_chars = self.day.chars().count();
+            self.open.push_str(&self.day);
         }
         self.open += line;
         self.open_chars += chars;
+    }
+
+    fn begin(&mut self, day: Date) {
+        let line = format!("[Day] {day}, {}\n", day.weekday());
+        self.day.clear();
+        self.push(&line, line.chars().count());
+        self.day = line;
     }
 
     fn close(&mut self) {
@@ -244,14 +268,23 @@ impl Windows {
     }
 }
 
+/// When the message at this position was sent, or the next one, or else the last one.
+pub(super) fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
+    let at = messages.partition_point(|m| m.position < position);
+    let message = messages.get(at).or(messages.last())?;
+    Some(message.said_at())
+}
+
 #[cfg(test)]
 mod tests {
+    use time::macros::datetime;
+
     use super::*;
     use crate::consolidation::testing::{call, message, result};
     use crate::sessions::ToolCall;
 
     fn rendered(messages: &[StoredMessage]) -> Transcript {
-        render(messages, &ToolNames::of(messages))
+        render(messages, &ToolNames::of(messages), &Zone::from_column("Asia/Shanghai"))
     }
 
     fn only_window(messages: &[StoredMessage]) -> String {
@@ -272,6 +305,27 @@ mod tests {
             only_window(&messages),
             "User: Hello\nAssistant: Let me look.\n[Tool call] weather({\"city\":\"Graz\"})\n[Tool result] weather: Rain\nAssistant: It rains.\n"
         );
+    }
+
+    #[test]
+    fn of_several_days_each_begins_with_its_date_where_the_person_is_in_each_window() {
+        let at = |position, content: &str, sent_at| StoredMessage {
+            sent_at: Some(sent_at),
+            ..message(position, MessageRole::User, content)
+        };
+        let long = "x".repeat(WINDOW_CHARS_MAX - 100);
+        let told = rendered(&[
+            at(1, "Today I start.", datetime!(2026-01-04 12:00 UTC)),
+            // Half past midnight there.
+            at(2, "Today I am done.\n[Day] 1999-01-01", datetime!(2026-06-04 16:30 UTC)),
+            at(3, &long, datetime!(2026-06-04 17:00 UTC)),
+        ]);
+        assert_eq!(
+            told.windows[0],
+            "[Day] 2026-01-04, Sunday\nUser: Today I start.\n[Day] 2026-06-05, Friday\nUser: Today I am done.\n  [Day] 1999-01-01\n"
+        );
+        assert_eq!(told.windows[1], format!("[Day] 2026-06-05, Friday\nUser: {long}\n"));
+        assert!(told.windows.iter().all(|window| window.chars().count() <= WINDOW_CHARS_MAX));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
-use self::store::ItemIdentity;
+use self::store::{HeldPlace, ItemIdentity, KeyHolder, KeyHolders};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
@@ -27,7 +27,7 @@ use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
-use crate::memories::{self, Status};
+use crate::memories::{self, PUT_ASIDE, SUPERSEDED, Status};
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Of a record that the database refuses.
@@ -303,10 +303,10 @@ impl Importer {
             self.quota.count_and_take(&mut tx, self.user, count).await??;
         }
         let mut rows = self.sources_of(&mut tx, batch).await?;
-        let found = store::find_known(&mut tx, self.user, &rows).await?;
+        let found = store::find_known(&mut tx, self.user, &rows, self.now).await?;
         let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
-        let mut aside = put_aside(&mut rows, &found, &holders);
-        let new = self.new_of(&mut tx, batch, &mut rows, &found).await?;
+        let mut aside = put_aside(&mut rows, &found, &holders, self.now);
+        let new = self.new_of(&mut tx, batch, &mut rows, &found, &aside).await?;
         let written = write(&mut tx, self.user, &new, self.now).await?;
         let made: HashMap<ItemIdentity, i64> = new
             .iter()
@@ -327,8 +327,12 @@ impl Importer {
                 (None, None) => continue,
             };
             match aside.remove(&at) {
-                Some(held) => put_aside.push((id, held)),
-                None => holders.extend(store::held(row).map(|held| (held, id))),
+                Some(aside) => put_aside.push((id, aside.held)),
+                None => {
+                    if let Some(held) = HeldPlace::of(row) {
+                        holders.insert(held, KeyHolder { id, created_at: row.created_at });
+                    }
+                }
             }
             ids.push((id, item));
         }
@@ -342,8 +346,9 @@ impl Importer {
             }
             links.extend(item.superseded_by.map(|newer| (id, newer)));
         }
+        let now = self.now;
         let put_aside =
-            put_aside.into_iter().filter_map(|(id, held)| Some((id, *holders.get(&held)?)));
+            put_aside.into_iter().filter_map(|(id, held)| Some((id, holders.of(&held, now)?.id)));
         let of_batch = |(older, newer): &(i64, i64)| {
             let newer = known_ids.get(newer).or_else(|| self.ids.get(newer))?;
             Some((*older, *newer))
@@ -398,6 +403,7 @@ impl Importer {
         batch: &'a [(String, ItemRecord)],
         rows: &mut [NewSource<'a>],
         found: &HashMap<usize, i64>,
+        aside: &HashMap<usize, AsideItem>,
     ) -> Result<Vec<NewSource<'a>>, ImportError> {
         let mut seen: HashSet<ItemIdentity> = HashSet::new();
         let mut new = Vec::new();
@@ -411,7 +417,10 @@ impl Importer {
                 let agent_id = self.agent(conn, event.agent.as_ref()).await?;
                 rows[at].events.push(NewEvent { agent_id, event: event.event, at: event.at });
             }
-            rows[at].events.push(NewEvent { agent_id: None, event: "imported", at: self.now });
+            let aside = aside.get(&at).map(|aside| aside.event);
+            for event in ["imported"].into_iter().chain(aside) {
+                rows[at].events.push(NewEvent { agent_id: None, event, at: self.now });
+            }
             new.push(rows[at].clone());
         }
         Ok(new)
@@ -492,24 +501,43 @@ fn is_refusal(error: &sqlx::Error) -> bool {
     code.is_some_and(|code| ["22", "23", "54"].iter().any(|class| code.starts_with(class)))
 }
 
-/// An existing or earlier item keeps its key; the others are stored archived, to be linked to it: which rows, and the key.
+/// An item that is stored archived, since another one has its key.
+struct AsideItem {
+    held: HeldPlace,
+    event: &'static str,
+}
+
+/// An existing or earlier item keeps its key; the others are stored archived, to be linked to it. What was said before it
+/// was true until then.
 fn put_aside(
     rows: &mut [NewSource<'_>],
     found: &HashMap<usize, i64>,
-    holders: &HashMap<store::KeyPlace, i64>,
-) -> HashMap<usize, store::KeyPlace> {
+    holders: &KeyHolders<KeyHolder<i64>>,
+    now: OffsetDateTime,
+) -> HashMap<usize, AsideItem> {
     let mut aside = HashMap::new();
-    let mut came_first: HashMap<store::KeyPlace, usize> = HashMap::new();
+    let mut came_first: KeyHolders<KeyHolder<usize>> = KeyHolders::new();
     for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-        let Some(held) = store::held(&rows[at]) else {
+        let Some(held) = HeldPlace::of(&rows[at]) else {
             continue;
         };
-        let earlier = *came_first.entry(held.clone()).or_insert(at);
-        let is_again = earlier != at && rows[at].content == rows[earlier].content;
-        if holders.contains_key(&held) || (earlier != at && !is_again) {
-            rows[at].status = Status::Archived.as_str();
-            aside.insert(at, held);
+        let created_at = rows[at].created_at;
+        let first = came_first.of(&held, now);
+        if first.is_none() {
+            came_first.insert(held.clone(), KeyHolder { id: at, created_at });
         }
+        let another = first.filter(|first| rows[first.id].content != rows[at].content);
+        let holder = holders.of(&held, now).map(|holder| holder.created_at);
+        let Some(holder_since) = holder.or(another.map(|first| first.created_at)) else {
+            continue;
+        };
+        let row = &mut rows[at];
+        row.status = Status::Archived.as_str();
+        let mut event = PUT_ASIDE;
+        if created_at < holder_since {
+            (row.updated_at, event) = (holder_since, SUPERSEDED);
+        }
+        aside.insert(at, AsideItem { held, event });
     }
     aside
 }

@@ -30,9 +30,12 @@ const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
 /// The newest events of an item that go out and come in.
 pub const EVENTS_MAX: usize = 1_000;
 /// Known events of an item's history; events of a newer version are skipped.
-pub const EVENTS: [&str; 15] = [
+pub const EVENTS: [&str; 18] = [
+    "began",
+    "ended",
     "faded",
     "merged",
+    "read_again",
     "added",
     "archived",
     "imported",

@@ -1,4 +1,4 @@
-//! Archives expired memories, and deletes expired episodes.
+//! Archives expired memories, lets those that begin to hold take their place, and deletes expired episodes.
 
 use super::{BackgroundJob, JobWork, NextDue};
 use crate::consolidation::episodes;
@@ -7,7 +7,7 @@ use crate::memories;
 pub static JOB: BackgroundJob = BackgroundJob {
     name: "expire",
     title: "Expiry",
-    about: "Archives expired memories and removes expired episodes.",
+    about: "Archives expired memories, lets what begins take the place of what held, and removes expired episodes.",
     work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
@@ -21,8 +21,9 @@ pub static JOB: BackgroundJob = BackgroundJob {
         Box::pin(async move {
             loop {
                 let archived = memories::archive_expired(&context.db, user, context.now()).await?;
+                let turned = memories::turn(&context.db, user, context.now()).await?;
                 let removed = episodes::remove_expired(&context.db, user, context.now()).await?;
-                match archived + removed {
+                match archived + turned + removed {
                     0 => return Ok(NextDue::Done),
                     ended => slice.note(ended, 0),
                 }

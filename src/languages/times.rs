@@ -82,6 +82,8 @@ pub struct TimeWords {
     pub about: Vec<String>,
     /// Mark a question about the past, in which a weekday is a past one.
     pub past: Vec<String>,
+    /// Ask for what is over: "used to", "formerly".
+    pub earlier: Vec<String>,
     pub between: Vec<String>,
     pub between_after: Vec<String>,
     pub and: Vec<String>,

@@ -5,16 +5,17 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::add::store::link;
-use super::add::{AddedItem, add_in, renew};
+use super::add::{AddedItem, add_in, make_room, renew};
 use super::history::ItemState;
 use super::manage::store::{change_item, find_confirmation};
 use super::manage::{RestoreOutcome, find, rivals};
 use super::model::{ItemId, ItemType, MemoryItem, NewItem, Status, ThemeSlug};
-use super::period::Period;
+use super::period::{Period, PeriodPhase};
 use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::trust::{Newcomer, Verdict, verdict};
 use super::{
-    ARCHIVED, CONFIRMED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
+    ARCHIVED, BEGAN, CONFIRMED, ENDED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED,
+    UNCONFIRMED, store,
 };
 use crate::accounts::{UserId, Viewer};
 use crate::activity::{self, RunningCall};
@@ -67,8 +68,8 @@ pub async fn supersede_in(
     let (Some(old), Some(new)) = (of(older), of(newer)) else {
         return Ok(false);
     };
-    // An agent's private item and a shared one never supersede each other.
-    if old.owner != new.owner {
+    // An agent's private item and a shared one never supersede each other, nor do statements about different times.
+    if old.owner != new.owner || !old.period.meets(new.period, now) {
         return Ok(false);
     }
     let newcomer = Newcomer { trust: new.trust, said_at: Some(new.stated_at()) };
@@ -104,7 +105,7 @@ pub async fn replace_in(
 #[derive(Clone, Debug)]
 pub enum CorrectionTarget {
     Item(ItemId),
-    /// The active item with this key; the theme is needed only if several themes have one.
+    /// The active item with this key that holds; the theme is needed only if several themes have one.
     Key(ItemKey, Option<ThemeSlug>),
 }
 
@@ -116,9 +117,11 @@ pub struct Correction {
     pub theme: Option<String>,
     pub key: Option<ItemKey>,
     pub tags: Option<Vec<String>>,
-    pub expiry: Option<Expiry>,
-    /// Start and end are replaced independently.
-    pub period: Period,
+    /// Of a new text only what is given; of the same text `None` keeps the old expiry, and `Some(None)` removes it.
+    pub expiry: Option<Option<Expiry>>,
+    /// Likewise; start and end are independent.
+    pub valid_from: Option<Option<OffsetDateTime>>,
+    pub valid_until: Option<Option<OffsetDateTime>>,
     pub provenance: Provenance,
 }
 
@@ -131,14 +134,19 @@ impl Correction {
             self.theme.as_deref().or(old.theme.as_deref()),
             self.tags.as_deref().unwrap_or(&old.tags),
         )?;
+        // What was true of the old text, and until when it was of use, says nothing of another text.
+        let was = match item.content() == old.content {
+            true => (old.period, old.expires_at.map(Expiry::At)),
+            false => Default::default(),
+        };
         let period = Period::new(
-            self.period.from.or(old.period.from),
-            self.period.until.or(old.period.until),
+            self.valid_from.unwrap_or(was.0.from),
+            self.valid_until.unwrap_or(was.0.until),
         )?;
         Ok(item
             .with_period(period)
             .with_key(self.key.clone().or(old_key.flatten()))
-            .with_expiry(self.expiry.or(old.expires_at.map(Expiry::At)))
+            .with_expiry(self.expiry.unwrap_or(was.1))
             .with_provenance(self.provenance.clone())
             .yielding(ConflictPolicy::Never))
     }
@@ -161,10 +169,14 @@ pub async fn correct(
     let id = match target {
         CorrectionTarget::Item(id) => *id,
         CorrectionTarget::Key(key, theme) => {
-            let found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+            let mut found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+            // What is over or has not begun is meant only where nothing of the key holds.
+            if found.iter().any(|(_, holds)| *holds) {
+                found.retain(|(_, holds)| *holds);
+            }
             match found.as_slice() {
                 [] => return Err(MemoryError::NoSuchKey),
-                [id] => ItemId(*id),
+                [(id, _)] => ItemId(*id),
                 many => return Err(MemoryError::KeyInThemes { count: many.len() }),
             }
         }
@@ -179,6 +191,7 @@ pub async fn correct(
         && new.item_type() == old.item_type;
     let added = if is_same {
         let said = correction.provenance.confidence;
+        make_room(&mut tx, viewer, &old, new.period(), None, now).await?;
         let renewed = ItemState {
             confidence: said.unwrap_or(old.confidence.max(new.confidence())),
             trust: old.trust.max(new.trust()),
@@ -194,6 +207,7 @@ pub async fn correct(
             id,
             duplicate: true,
             superseded: None,
+            corrected: None,
             put_aside_for: None,
             trust: renewed.trust,
             embedding: states[0].state,
@@ -205,7 +219,7 @@ pub async fn correct(
         write_as(&mut tx, owner).await?;
         let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
         link(&mut tx, user, id, added.id).await?;
-        AddedItem { superseded: Some(id), ..added }
+        AddedItem { corrected: Some(id), ..added }
     };
     call.write(&mut tx, added.touched()).await?;
     tx.commit().await?;
@@ -365,6 +379,7 @@ pub async fn forget(
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_writer(user).await?;
     let found = store::list_of_key(&mut tx, user, key, theme, now).await?;
+    let found: Vec<i64> = found.into_iter().map(|(id, _)| id).collect();
     let agent = call.viewer.agent_id;
     let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
     call.write(&mut tx, forgotten.clone()).await?;
@@ -372,10 +387,52 @@ pub async fn forget(
     Ok(forgotten.into_iter().map(ItemId).collect())
 }
 
-/// Users with expired items that are not archived yet, longest expired first.
+/// Users with items that have expired, or that began or ended to hold since, longest due first.
 pub async fn users_with_expired(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     let mut conn = db.system_connection().await?;
-    store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await
+    let mut users = store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await?;
+    for user in store::list_users_with_turned(&mut conn, now, EXPIRED_USERS_MAX).await? {
+        if !users.contains(&user) {
+            users.push(user);
+        }
+    }
+    Ok(users)
+}
+
+/// A batch of a user's items that began or ended to hold. One that begins takes the place of what held until then, if
+/// [`verdict`] lets it; if not, it is put aside. Returns how many; 0 means none are left.
+pub async fn turn(db: &Db, user: UserId, now: OffsetDateTime) -> Result<usize, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    if store::list_turned(&mut tx, user, now, 1).await?.is_empty() {
+        return Ok(0);
+    }
+    raise_revision(&mut tx, user).await?;
+    let viewer = Viewer::person(user);
+    let turned = store::list_turned(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
+    for id in &turned {
+        // An earlier one of this batch may have taken its place.
+        let found = store::find_item(&mut tx, user, *id).await?;
+        let Some(item) = found.filter(|item| item.status == Status::Active) else {
+            continue;
+        };
+        let newcomer = Newcomer { trust: item.trust, said_at: item.period.from };
+        let stays = match item.key.is_some() && item.period.holds(now) {
+            true => make_room(&mut tx, &viewer, &item, item.period, Some(newcomer), now).await?,
+            false => None,
+        };
+        let event = match item.period.phase(now) {
+            PeriodPhase::Over => ENDED,
+            _ => BEGAN,
+        };
+        let (status, state) = (item.status, item.state());
+        change_item(&mut tx, &viewer, &item, status, &state, Some(event), now).await?;
+        if let Some(holder) = stays {
+            store::archive_items(&mut tx, user, None, &[id.0], PUT_ASIDE, now).await?;
+            link(&mut tx, user, *id, holder).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(turned.len())
 }
 
 /// Archives a batch of a user's expired items and adds the event. Searches exclude them from the expiry on anyway. Safe to

@@ -32,7 +32,7 @@ pub mod write;
 pub use add::{AddedItem, Adding, add_in, restate};
 pub use change::{
     Correction, CorrectionTarget, Reconfirmation, archive, archive_expired, confirm, correct,
-    forget, replace_in, restore, supersede_in, unconfirm, users_with_expired,
+    forget, replace_in, restore, supersede_in, turn, unconfirm, users_with_expired,
 };
 pub use day::Day;
 pub use history::{ItemEvent, ItemState, ReplacedItem};
@@ -59,12 +59,17 @@ use crate::input::Invalid;
 const ADDED: &str = "added";
 /// Events of `memory_item_events` that end an item's active time.
 const ARCHIVED: &str = "archived";
-const SUPERSEDED: &str = "superseded";
-const PUT_ASIDE: &str = "put_aside";
+pub(crate) const SUPERSEDED: &str = "superseded";
+pub(crate) const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
 const FADED: &str = "faded";
+/// Its period.
+const BEGAN: &str = "began";
+const ENDED: &str = "ended";
 /// Archived as a duplicate of another item.
 const MERGED: &str = "merged";
+/// A guess, archived because a model has read what it was made of.
+const READ_AGAIN: &str = "read_again";
 /// Active again.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";

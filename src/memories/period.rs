@@ -20,7 +20,67 @@ pub struct Period {
     pub until: Option<OffsetDateTime>,
 }
 
+/// Where a moment lies from a period's point of view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeriodPhase {
+    /// It ended before.
+    Over,
+    Holds,
+    /// It begins later.
+    Ahead,
+}
+
 impl Period {
+    pub fn phase(self, at: OffsetDateTime) -> PeriodPhase {
+        match (self.from, self.until) {
+            (_, Some(until)) if until <= at => PeriodPhase::Over,
+            (Some(from), _) if from > at => PeriodPhase::Ahead,
+            _ => PeriodPhase::Holds,
+        }
+    }
+
+    pub fn holds(self, at: OffsetDateTime) -> bool {
+        self.phase(at) == PeriodPhase::Holds
+    }
+
+    /// Whether there is a moment of both.
+    pub fn overlaps(self, other: Self) -> bool {
+        let begins_in =
+            |a: Self, b: Self| a.from.zip(b.until).is_none_or(|(from, until)| from < until);
+        begins_in(self, other) && begins_in(other, self)
+    }
+
+    /// Whether one of two values with these periods gives way: both are over, or hold, or are ahead, and there is a moment of
+    /// both. As `periods_meet` in SQL.
+    pub fn meets(self, other: Self, now: OffsetDateTime) -> bool {
+        self.phase(now) == other.phase(now) && self.overlaps(other)
+    }
+
+    /// Whether the same statement with another period tells of the same time, so that it adds only an end or a beginning:
+    /// "works at Acme", "works at Acme since 2019", "worked at Acme until May". Without dates it holds from when it was said.
+    pub fn is_continued_by(
+        self,
+        said_at: OffsetDateTime,
+        other: Self,
+        now: OffsetDateTime,
+    ) -> bool {
+        match (other.from, other.until) {
+            (Some(_), Some(_)) => {
+                let from = self.from.or(self.until.is_none().then_some(said_at));
+                let is_ahead = |period: Self| period.phase(now) == PeriodPhase::Ahead;
+                is_ahead(self) == is_ahead(other) && Self { from, ..self }.overlaps(other)
+            }
+            (None, Some(until)) if until <= now => self.holds(now) || self.overlaps(other),
+            _ => self.phase(now) == other.phase(now),
+        }
+    }
+
+    /// With the dates that the other has.
+    pub fn with(self, other: Self) -> Self {
+        let (from, until) = (other.from.or(self.from), other.until.or(self.until));
+        Self::new(from, until).unwrap_or(other)
+    }
+
     /// `("2019", "2026-05")`: from the start of 2019 to the end of May 2026. Blank is open.
     ///
     /// # Errors
@@ -233,6 +293,14 @@ fn offset_of(text: &str) -> Option<UtcOffset> {
 }
 
 impl Period {
+    /// A text with its period: "Works at Acme (since 2019)".
+    pub fn beside(self, text: String, zone: &Zone) -> String {
+        match self.told(zone).as_str() {
+            "" => text,
+            period => format!("{text} ({period})"),
+        }
+    }
+
     /// "since 2019", "until May 2026", "2015 to 2019". A midnight of the zone is a day; so is one of UTC, as models and other
     /// files give it.
     pub fn told(self, zone: &Zone) -> String {

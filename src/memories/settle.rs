@@ -10,6 +10,7 @@ use super::manage::rivals;
 use super::manage::store::{change_item, find_changed_at};
 use super::model::{ItemId, MemoryItem, Status, TAGS_MAX};
 use super::period::Period;
+use super::provenance::ItemSource;
 use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
@@ -84,7 +85,7 @@ pub async fn settle_in(
     Ok(true)
 }
 
-/// Both items, if they are active and have one owner. Always read in ascending id order.
+/// Both items, if they are active, have one owner and tell of one time. Always read in ascending id order.
 async fn find_live(
     conn: &mut PgConnection,
     user: UserId,
@@ -98,7 +99,12 @@ async fn find_live(
         return Ok(None);
     };
     let is_live = |item: &MemoryItem| item.status_at(now) == Status::Active && item.theme.is_some();
-    if !is_live(&first) || !is_live(&second) || first.owner != second.owner || first.id == second.id
+    let is_of_one_time = first.period.meets(second.period, now);
+    if !is_live(&first)
+        || !is_live(&second)
+        || first.owner != second.owner
+        || first.id == second.id
+        || !is_of_one_time
     {
         return Ok(None);
     }
@@ -110,7 +116,8 @@ async fn find_live(
 
 /// Whether `gone` can be archived without asking the user.
 pub fn may_give_way(gone: &MemoryItem, kept: &MemoryItem, stands: Settlement) -> bool {
-    if gone.protected || gone.trust == Trust::User {
+    let is_guess = kept.source == ItemSource::Guess.as_str() && !kept.protected;
+    if gone.protected || gone.trust == Trust::User || is_guess {
         return false;
     }
     if stands == Settlement::Same {

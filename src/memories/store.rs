@@ -31,28 +31,27 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// The active items with a key: per theme at most one shared one and one per agent. An agent's own item hides the shared
-/// one, if the agent's settings say so.
+/// The active items with a key, and whether they hold: per theme and moment at most one shared one and one per agent. An
+/// agent's own item hides the shared one, if the agent's settings say so.
 pub async fn list_of_key(
     conn: &mut PgConnection,
     user: UserId,
     key: &ItemKey,
     theme: Option<&ThemeSlug>,
     now: OffsetDateTime,
-) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT i.id FROM memory_items i
+) -> Result<Vec<(i64, bool)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
            AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash)
-         ORDER BY i.id",
+         ORDER BY i.id"#,
         user.0,
         key.as_str(),
         theme.map(ThemeSlug::as_str),
         now,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.holds)).collect())
 }
 
 /// An item. Turns and document parts are not found, because they cannot be changed.
@@ -287,6 +286,39 @@ pub async fn list_expired(
     )
     .fetch_all(conn)
     .await
+}
+
+/// Runs as the system role. Users with memories that began or ended to hold since they were looked at, the longest due first.
+pub async fn list_users_with_turned(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT user_id FROM memory_items WHERE status = 'active' AND turns_at <= $1
+         GROUP BY user_id ORDER BY min(turns_at), user_id LIMIT $2",
+        now,
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// In the order in which they turned.
+pub async fn list_turned(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<ItemId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
+         ORDER BY turns_at, id LIMIT $3",
+        user.0,
+        now,
+        limit,
+    );
+    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
 }
 
 /// Items read from the session, in conversation order, and their total number.

@@ -14,8 +14,10 @@ use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::{AgentSettings, Viewer};
+use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
+use crate::memories::period::PeriodPhase;
 use crate::memories::{ItemId, ItemType, Status, Trust, fading, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::query::Ingredients;
@@ -254,6 +256,9 @@ impl Recall {
         let ranked = ranked(&gathered.found, gathered.terms.len());
         let passages = gathered.found.iter().map(|signals| (signals.id.0, signals.best_passage));
         let passages: HashMap<i64, usize> = passages.collect();
+        // Of what is over only what the message asks for.
+        let out_of_time = gathered.found.iter().filter(|signals| signals.is_out_of_time);
+        let out_of_time: HashSet<i64> = out_of_time.map(|signals| signals.id.0).collect();
         let excerpt = |source: &RecallSource| {
             let passage = passages.get(&source.id.0).copied().unwrap_or_default();
             let key = source.key.as_deref();
@@ -270,14 +275,17 @@ impl Recall {
         let lent = gathered.lent.as_ref();
         let terms = &gathered.terms;
         let told = Wanted { terms, session: session_id, now };
-        let sources = self.sources(tx, lent, viewer, &wanted, told).await?;
+        let mut sources = self.sources(tx, lent, viewer, &wanted, told).await?;
+        sources.retain(|(source, _)| {
+            source.period.phase(now) != PeriodPhase::Over || !out_of_time.contains(&source.id.0)
+        });
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
         let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt);
         let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
-            noted.extend(self.tell_reflection(user, &mut section, &noted).await?);
+            noted.extend(self.tell_reflection(user, &mut section, &noted, &gathered.zone).await?);
             let summary = self.consolidation.summary(user).await?;
             has_summary =
                 summary.told.is_some_and(|told| section.add_beginning("In short", &told.text, 100));
@@ -291,7 +299,7 @@ impl Recall {
         if !noted.is_empty() {
             reason = None;
         }
-        let (section, tokens) = section.finish(now);
+        let (section, tokens) = section.finish(gathered.zone.local(now));
         Ok(RecallResult {
             section,
             tokens,
@@ -311,6 +319,7 @@ impl Recall {
         user: UserId,
         section: &mut Section,
         told: &[i64],
+        zone: &Zone,
     ) -> Result<Option<i64>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let latest = reflection::find_latest(&mut tx, user).await?;
@@ -318,7 +327,7 @@ impl Recall {
         tx.commit().await?;
         let latest = latest.filter(|latest| !told.contains(&latest.id.0));
         let told = latest.filter(|latest| {
-            let day = latest.created_at.date();
+            let day = zone.local(latest.created_at).date();
             let title = format!("The week to {day} (#{})", latest.id);
             section.add_beginning(&title, &latest.content, REFLECTION_SHARE)
         });

@@ -1,7 +1,6 @@
 //! The block for a prompt: one line per source with id, date and trust, within a token budget.
 
 use time::OffsetDateTime;
-use time::macros::format_description;
 
 use super::store::RecallSource;
 use crate::consolidation::sentences::sentences;
@@ -44,17 +43,21 @@ impl Section {
         if self.said.iter().any(|other| share(other, &own) >= SAME_SHARE) {
             return false;
         }
-        let day = source.at.format(format_description!("[year]-[month]-[day]")).unwrap_or_default();
+        let day = source.day;
         let what = match source.item_type {
             ItemType::Episode => "episode, ",
             ItemType::Instruction => "instruction, ",
             _ => "",
         };
+        let when = match source.when.as_str() {
+            "" => String::new(),
+            when => format!(", {when}"),
+        };
         let trust = source.trust.as_str();
         let lent = source.memory_of.as_ref();
         let lent = lent.map(|name| format!(", lent by {name}"));
         let line = format!(
-            "- #{} ({what}{day}, {trust}{}) {}",
+            "- #{} ({what}{day}, {trust}{}{when}) {}",
             source.id,
             lent.unwrap_or_default(),
             one_line(shown)
@@ -116,7 +119,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::{ItemId, Trust};
+    use crate::memories::{ItemId, Period, Trust};
 
     fn source(id: i64, text: &str) -> RecallSource {
         RecallSource {
@@ -129,6 +132,9 @@ mod tests {
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,
+            day: OffsetDateTime::UNIX_EPOCH.date(),
+            period: Period::default(),
+            when: String::new(),
             strength: 1.0,
             memory_of: None,
         }

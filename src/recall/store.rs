@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sqlx::PgConnection;
-use time::OffsetDateTime;
+use time::{Date, OffsetDateTime};
 
 use super::SESSIONS_MAX;
 use crate::accounts::AgentId;
+use crate::clock::Zone;
 use crate::db::UserId;
-use crate::memories::{ItemId, ItemType, Trust, fading};
+use crate::memories::{ItemId, ItemType, Period, Trust, fading};
 
 /// An agent's settings and the state of a session.
 pub struct RecallState {
@@ -56,6 +57,11 @@ pub struct RecallSource {
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
+    /// Of `at`, where the person is.
+    pub day: Date,
+    pub period: Period,
+    /// The period as it is told, empty without one.
+    pub when: String,
     /// 0 to 1; 1 if it does not fade.
     pub strength: f64,
     /// See [`super::GivenItem::memory_of`].
@@ -73,14 +79,14 @@ pub async fn list_sources(
     let rows = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
                   CASE WHEN e.source_id IS NOT NULL THEN i.content END AS whole,
-                  coalesce(e.ended_at, i.valid_from, i.created_at) AS "at!"
-           FROM unnest($2::bigint[]) AS f (id)
+                  coalesce(e.ended_at, i.created_at) AS "at!", i.valid_from, i.valid_until, u.time_zone
+           FROM users u CROSS JOIN unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
                  AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash) OFFSET 0) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id
-           WHERE is_live(i.status, i.live_until, $4)
+           WHERE u.id = $1 AND is_live(i.status, i.live_until, $4)
              AND ($3::bigint IS NULL OR coalesce(e.session_id, i.session_id, -1) <> $3)"#,
         user.0,
         ids,
@@ -89,18 +95,25 @@ pub async fn list_sources(
     );
     let rows = rows.fetch_all(&mut *conn).await?;
     let strengths = fading::strengths(conn, user, ids, now).await?;
-    let rows = rows.into_iter().map(|row| RecallSource {
-        id: ItemId(row.id),
-        strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
-        item_type: ItemType::from_column(&row.item_type),
-        theme: row.theme,
-        key: row.key,
-        text: row.text,
-        whole: row.whole,
-        source: row.source,
-        trust: Trust::from_column(&row.trust),
-        at: row.at,
-        memory_of: None,
+    let rows = rows.into_iter().map(|row| {
+        let zone = Zone::from_column(&row.time_zone);
+        let period = Period { from: row.valid_from, until: row.valid_until };
+        RecallSource {
+            id: ItemId(row.id),
+            when: period.told(&zone),
+            day: zone.local(row.at).date(),
+            period,
+            strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
+            item_type: ItemType::from_column(&row.item_type),
+            theme: row.theme,
+            key: row.key,
+            text: row.text,
+            whole: row.whole,
+            source: row.source,
+            trust: Trust::from_column(&row.trust),
+            at: row.at,
+            memory_of: None,
+        }
     });
     Ok(rows.collect())
 }

@@ -18,6 +18,8 @@ pub struct CandidateSignals {
     pub is_episode: bool,
     /// It states nothing ([`crate::memories::chatter`]).
     pub is_chatter: bool,
+    /// It is over or has not begun, and the query does not ask for its time.
+    pub is_out_of_time: bool,
     /// The user's own statement or action, if the query uses trust.
     pub is_users_word: bool,
     /// Owned by the searching agent, whose own items rank first.
@@ -140,6 +142,7 @@ impl CandidateSignals {
             is_turn: false,
             is_episode: false,
             is_chatter: false,
+            is_out_of_time: false,
             is_users_word: false,
             comes_first: false,
             is_lent: false,

@@ -41,6 +41,8 @@ pub const TURN_WEIGHT: f64 = 0.6;
 /// Factor of the score of a text that states nothing.
 pub const CHATTER_WEIGHT: f64 = 0.4;
 
+/// Factor of the score of what is over or has not begun: what holds ranks first.
+pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
 
@@ -90,7 +92,8 @@ pub struct Explanation {
     pub exact: f64,
     /// Lifts what replaced something to the text that still says it.
     pub replaces: f64,
-    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing.
+    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
+    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun.
     pub tier_weight: f64,
     /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,
@@ -116,7 +119,8 @@ impl CandidateSignals {
             (_, true) => EPISODE_WEIGHT,
             _ => 1.0,
         };
-        of_tier * if self.is_chatter { CHATTER_WEIGHT } else { 1.0 }
+        let of_time = if self.is_out_of_time { OUT_OF_TIME_WEIGHT } else { 1.0 };
+        of_tier * of_time * if self.is_chatter { CHATTER_WEIGHT } else { 1.0 }
     }
 
     /// Meaning in common with the query, 0 to 1; `None` without an embedding.

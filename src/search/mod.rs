@@ -36,6 +36,7 @@ pub use reader::Reader;
 pub use snippet::Snippet;
 
 use crate::accounts::{UserId, Viewer};
+use crate::clock::Zone;
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, QueryEmbedding, QueryVector, unready};
@@ -62,6 +63,8 @@ pub struct Candidates {
     pub found: Vec<CandidateSignals>,
     /// The distinct words of the query.
     pub terms: WeighedTerms,
+    /// Of the person.
+    pub zone: Zone,
     /// See [`ResultPage::degraded`].
     pub degraded: Option<String>,
 }
@@ -396,6 +399,7 @@ impl Search {
         let found = held.candidates(&question, Vec::new(), 0).await?;
         let space = held.serving.space.clone();
         let theme = held.theme_to_lend(filters.theme.as_ref());
+        let zone = Zone::from_column(&held.time_zone);
         drop(held);
         let found = RankingInput {
             tx: Some(tx),
@@ -420,6 +424,7 @@ impl Search {
             lent: found.lent,
             found: found.signals,
             terms: found.terms,
+            zone,
             degraded: asked.degraded,
         })
     }

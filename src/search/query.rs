@@ -158,6 +158,8 @@ pub struct Filters {
     pub time: Option<Period>,
     /// When the question was asked, to read its time; `None`: on the day of `day`, or now.
     pub asked_at: Option<OffsetDateTime>,
+    /// The query asks for what is over.
+    pub asks_past: bool,
     /// Diversify the first results.
     pub spread: bool,
     pub ingredients: Ingredients,
@@ -276,6 +278,7 @@ impl SearchQuery {
                 tagged: None,
                 time: raw.time.filter(|time| *time != Period::default()),
                 asked_at: None,
+                asks_past: false,
                 spread: is_spread,
                 ingredients: raw.ingredients,
             },

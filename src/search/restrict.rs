@@ -36,7 +36,8 @@ impl Search {
         Ok(Cow::Owned(filters))
     }
 
-    /// Adds the time that the query names, in the memory owner's time zone, unless the filters have one. They have the ids
+    /// Adds the time that the query names, in the memory owner's time zone, unless the filters have one, and whether it asks for
+    /// what is over. They have the ids
     /// of [`Self::restrict`], so that an event is looked up among what the search may find.
     pub(super) async fn in_time<'f>(
         &self,
@@ -44,8 +45,12 @@ impl Search {
         text: &str,
         held: &SearchIndex,
     ) -> Result<Cow<'f, Filters>, sqlx::Error> {
-        if filters.time.is_some() || !filters.ingredients.time {
+        if !filters.ingredients.time {
             return Ok(Cow::Borrowed(filters));
+        }
+        let asks_past = when::asks_past(text);
+        if filters.time.is_some() {
+            return Ok(Cow::Owned(Filters { asks_past, ..filters.clone() }));
         }
         let asked_at = filters.asked_at.or(filters.day.as_of);
         let now = asked_at.unwrap_or(self.embeddings.now());
@@ -53,9 +58,9 @@ impl Search {
             None => self.time_beside_event(filters, text, held).await?,
             named => named,
         };
-        Ok(match time {
-            None => Cow::Borrowed(filters),
-            time => Cow::Owned(Filters { time, ..filters.clone() }),
+        Ok(match (time, asks_past) {
+            (None, false) => Cow::Borrowed(filters),
+            _ => Cow::Owned(Filters { time, asks_past, ..filters.clone() }),
         })
     }
 

@@ -128,6 +128,12 @@ pub struct StoredMessage {
     pub created_at: OffsetDateTime,
 }
 
+impl StoredMessage {
+    pub fn said_at(&self) -> OffsetDateTime {
+        self.sent_at.unwrap_or(self.created_at)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtractionId(pub i64);
 

@@ -366,5 +366,5 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
     assert!(page.contains(&href) && page.contains("A message, not a memory"), "{page}");
     assert!(page.contains("× 0.6") && !page.contains("Delete permanently"));
     assert!(browser.get(&format!("/sessions/{session}?from=17")).await.1.contains("id=\"m21\""));
-    assert!(browser.get("/memory?type=turn").await.1.contains("No memories yet"));
+    assert!(browser.get("/memory?type=turn").await.1.contains("No matching memories"));
 }

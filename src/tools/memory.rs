@@ -93,7 +93,16 @@ fn lines_of(found: &Value) -> String {
             (_, Some(true)) => format!(", {}", Outdated::NotHeld),
             _ => String::new(),
         };
-        format!("#{id} ({day}, {trust}{key}{of}{outdated}) {words}")
+        let dated = |field: &str, before: &str| {
+            let date = hit[field].as_str().and_then(|at| at.get(..10));
+            date.map(|date| format!(", {before} {date}")).unwrap_or_default()
+        };
+        let holds = match hit["holds"].as_str() {
+            Some("over") => dated("valid_until", "over since"),
+            Some(_) => dated("valid_from", "only from"),
+            None => String::new(),
+        };
+        format!("#{id} ({day}, {trust}{key}{of}{holds}{outdated}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),

@@ -67,8 +67,10 @@ pub struct AddOutput {
     trust: ToolTrust,
     /// The same was active in its theme already; `id` is that item, which took over the tags and the expiry.
     duplicate: bool,
-    /// The item of the same key whose place it took; it is kept, archived.
+    /// The item whose place it took: of the same key and time, or the corrected one; it is kept, archived.
     superseded: Option<i64>,
+    /// All items that it archived.
+    archived: Vec<i64>,
     /// The item of the same key that stays; this one is kept beside it, archived.
     put_aside_for: Option<i64>,
     /// What to know of it, in a sentence.
@@ -105,12 +107,13 @@ impl AddOutput {
             put_aside_for: added.put_aside_for.map(|id| id.0),
             note,
             duplicate: added.duplicate,
-            superseded: added.superseded.map(|id| id.0),
+            superseded: added.corrected.or(added.superseded).map(|id| id.0),
+            archived: added.archived().map(|id| id.0).collect(),
         }
     }
 
     pub(super) fn touched(&self) -> Vec<i64> {
-        [Some(self.id), self.superseded].into_iter().flatten().collect()
+        std::iter::once(self.id).chain(self.archived.iter().copied()).collect()
     }
 }
 

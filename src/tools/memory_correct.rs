@@ -50,12 +50,12 @@ pub struct CorrectInput {
     /// Default by source, as in memory_add.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,
-    /// Only to change it.
-    #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
+    /// Of the new text; 0: it does not expire.
+    #[schemars(range(min = 0, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
-    /// Only to change it, as in memory_add.
+    /// Of the new text, as in memory_add; none: it has no known beginning.
     valid_from: Option<DateText>,
-    /// Only to change it.
+    /// Of the new text; none: it has no end.
     valid_until: Option<DateText>,
     /// The words it came from.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
@@ -67,8 +67,8 @@ impl Tool for MemoryCorrect {
     const NAME: &'static str = "memory_correct";
     const TITLE: &'static str = "Correct a memory";
     const DESCRIPTION: &'static str = "Replace what an item says. Use it when the user corrects something or an item \
-        has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type, tags and expiry \
-        stay unless given. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
+        has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type and tags \
+        stay unless given; dates and expiry only where the text stays. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = CorrectInput;
     type Output = AddOutput;
@@ -137,7 +137,16 @@ impl CorrectInput {
             }
             None => (CorrectionTarget::Key(required_key(key)?, theme), None, None),
         };
-        let expiry = self.expires_in_days.map(|n| Expiry::in_days(n.0));
+        let expiry = self.expires_in_days.map(|n| match n.0 {
+            0 => Ok(None),
+            days => Expiry::in_days(days).map(Some),
+        });
+        let [from, until] = [&self.valid_from, &self.valid_until].map(DateText::text);
+        let is_none = |date: &&str| date.trim().eq_ignore_ascii_case("none");
+        let [dated_from, dated_until] = [from, until].map(|date| date.filter(|d| !is_none(d)));
+        let period = Period::parse(zone, dated_from, dated_until)?;
+        let given =
+            |text: Option<&str>, date| text.filter(|text| !text.trim().is_empty()).map(|_| date);
         let correction = Correction {
             content,
             item_type: self.item_type.map(ItemType::from),
@@ -145,11 +154,8 @@ impl CorrectInput {
             key: new_key,
             tags: self.tags,
             expiry: expiry.transpose()?,
-            period: Period::parse(
-                zone,
-                DateText::text(&self.valid_from),
-                DateText::text(&self.valid_until),
-            )?,
+            valid_from: given(from, period.from),
+            valid_until: given(until, period.until),
             provenance: provenance(self.source, self.source_context.as_deref(), self.confidence)?,
         };
         Ok((target, correction))

@@ -14,6 +14,7 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::model::THEME_CHARS_MAX;
+use crate::memories::period::PeriodPhase;
 use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Hit, RawQuery, ResultPage, SearchQuery};
@@ -147,6 +148,10 @@ struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     valid_until: Option<OffsetDateTime>,
+    /// It is no longer true (over) or not yet (ahead), on the day that is asked about; left out: it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["over", "ahead"]))]
+    holds: Option<&'static str>,
     /// The name of the fact, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -214,7 +219,7 @@ struct Explain {
     replaces: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
     scale: f64,
-    /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, and for what states nothing.
+    /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, for what states nothing, and for what is over or ahead.
     tier: f64,
     /// 1.2 for what is the own of the agent that asks and comes first.
     own: f64,
@@ -276,10 +281,11 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
+        let day = query.filters.day.at.or(query.filters.day.as_of).unwrap_or(now);
         let page = context.search.find(&call.viewer, &query).await?;
         let note = note(&page, query.min_similarity);
         let results =
-            page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
+            page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain, day)).collect();
         let output = SearchOutput {
             results,
             confidence: page.confidence.map(|confidence| confidence.value),
@@ -324,7 +330,7 @@ impl ResultItem {
         self.part_of.as_ref().map_or(self.id, |part| part.document)
     }
 
-    fn new(hit: Hit, explain: bool) -> Self {
+    fn new(hit: Hit, explain: bool, day: OffsetDateTime) -> Self {
         let why = hit.explanation;
         Self {
             signals: ResultSignals { fts: hit.matched_by_words(), semantic: hit.is_near },
@@ -367,6 +373,11 @@ impl ResultItem {
             status: hit.item.status.as_str(),
             valid_from: hit.item.period.from,
             valid_until: hit.item.period.until,
+            holds: match hit.item.period.phase(day) {
+                PeriodPhase::Holds => None,
+                PeriodPhase::Over => Some("over"),
+                PeriodPhase::Ahead => Some("ahead"),
+            },
             key: hit.item.key,
             tags: hit.item.tags,
             owner: hit.item.owner,

@@ -85,6 +85,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                         view! { <a class="theme" href=href data-live-link="filter"><bdi>{theme}</bdi></a> }
                     })}
                     {from}
+                    {row.period.map(|period| view! { <span class="badge badge-outline">{period}</span> })}
                     <OwnerBadge owner=row.owner />
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                     {row.outdated.map(|mark| view! { <OutdatedBadge mark /> })}

@@ -16,7 +16,7 @@ use crate::components::{DayBanner, Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use areas::Areas;
-use empty::{Beginning, NothingMatches};
+use empty::{Beginning, NothingMatches, OnlyConversations};
 use filters::{SearchForm, Themes};
 use waiting::Waiting;
 use week::Week;
@@ -35,7 +35,11 @@ pub fn Memory() -> impl IntoView {
     let backend = backend();
     let page = Suspend::new(async move {
         match backend.memory_page(&filters).await {
-            Ok(page) if page.total_items == 0 && page.rows.is_empty() => {
+            Ok(page)
+                if page.total_items == 0
+                    && page.rows.is_empty()
+                    && page.conversations.is_none() =>
+            {
                 view! { <Beginning public_url=page.public_url /> }.into_any()
             }
             Ok(page) => view! { <Found page filters /> }.into_any(),
@@ -54,14 +58,21 @@ pub fn Memory() -> impl IntoView {
 
 #[component]
 fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
-    let count = count_of(&page);
     let degraded =
         page.degraded.clone().map(|sentence| view! { <p class="degraded">{sentence}</p> });
     let note = |sentence| view! { <p class="answer-note">{sentence}</p> };
     let notes = page.notes.clone().into_iter().map(note).collect_view();
     let (day, today) = (page.day.clone(), filters.today().href());
     let more = page.has_more.then(|| more_of(&filters));
-    let rows = if page.rows.is_empty() {
+    // Without filters nothing is listed because there is nothing but conversations.
+    let said = page.conversations.filter(|_| filters == MemoryFilters::from_query(""));
+    let (count, class) = match said {
+        Some(_) => ("No memories yet.".to_owned(), "first-words"),
+        None => (count_of(&page), "count"),
+    };
+    let rows = if let Some(conversations) = said {
+        view! { <OnlyConversations conversations public_url=page.public_url.clone() /> }.into_any()
+    } else if page.rows.is_empty() {
         view! { <NothingMatches filters=filters.clone() /> }.into_any()
     } else {
         view! {
@@ -82,7 +93,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
                 <Areas themes=page.themes filters />
                 <Waiting waiting=page.waiting />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
-                    <h2 id="count" class="count">
+                    <h2 id="count" class=class>
                         {count}
                     </h2>
                     <DayBanner day today />

@@ -6,10 +6,11 @@ use time::OffsetDateTime;
 
 use super::model::{Dream, ItemProposal, PairMemory, Proposal, ProposalState, ReadEpisode};
 use super::{DreamEpisode, DreamMemory, DreamSettings, EPISODES_MIN, ProposedChange, QUIET_FOR};
+use crate::clock::Zone;
 use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;
 use crate::memories::settle::ItemPair;
-use crate::memories::{ItemId, Trust};
+use crate::memories::{ItemId, Period, Trust};
 
 /// As the system role: users who have enough episodes for a dream, and a chat model that may write it; at
 /// most `limit`.
@@ -73,8 +74,9 @@ pub(super) async fn list_waiting(
     now: OffsetDateTime,
 ) -> Result<Vec<DreamEpisode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at
+        r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at, u.time_zone
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           JOIN users u ON u.id = e.user_id
            WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $5 AND i.owner_agent_id IS NOT DISTINCT FROM $2
            ORDER BY e.ended_at, i.id LIMIT $4::smallint"#,
         user.0,
@@ -86,7 +88,7 @@ pub(super) async fn list_waiting(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamEpisode {
         fact: PromptFact {
             id: ItemId(row.id),
-            theme: row.ended_at.date().to_string(),
+            theme: Zone::from_column(&row.time_zone).local(row.ended_at).date().to_string(),
             key: None,
             trust: Trust::from_column(&row.trust),
             content: row.content,
@@ -108,8 +110,9 @@ pub(super) async fn list_memories(
 ) -> Result<Vec<DreamMemory>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $4) AS "content!",
-                  greatest(i.last_verified_at, i.created_at) AS "stated_at!"
+                  greatest(i.last_verified_at, i.created_at) AS "stated_at!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND i.id = ANY ($3) AND is_live(i.status, i.live_until, $5)
              AND i.owner_agent_id IS NOT DISTINCT FROM $2 AND i.type <> 'reflection' ORDER BY i.id"#,
         user.0,
@@ -124,9 +127,10 @@ pub(super) async fn list_memories(
             theme: row.slug,
             key: row.key,
             trust: Trust::from_column(&row.trust),
-            content: row.content,
+            content: Period { from: row.valid_from, until: row.valid_until }
+                .beside(row.content, &Zone::from_column(&row.time_zone)),
         },
-        stated_at: row.stated_at,
+        stated_at: Zone::from_column(&row.time_zone).local(row.stated_at),
     });
     Ok(rows.collect())
 }

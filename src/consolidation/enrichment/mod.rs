@@ -96,13 +96,14 @@ impl Consolidation {
             store::note_enriched(&mut tx, user, &ids, self.now()).await?;
             tx.commit().await?;
         }
+        let zone = self.zone(user).await?;
         for some in items.chunks(ITEMS_AT_ONCE) {
             if slice.is_stopping() {
                 return Ok(false);
             }
             let told: Vec<_> = some.iter().map(EnrichmentItem::with_key).collect();
-            let texts: Vec<_> =
-                told.iter().zip(some).map(|(told, i)| (&**told, i.created_at.date())).collect();
+            let day = |item: &EnrichmentItem| zone.local(item.created_at).date();
+            let texts: Vec<_> = told.iter().zip(some).map(|(told, i)| (&**told, day(i))).collect();
             let ask = prompt::naming(&texts);
             let answer = match self
                 .ask_for(user, ChatPurpose::Enrichment, &ask, &prompt::naming_schema())

@@ -142,7 +142,7 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
     let (summary, short) = extract(&said, &words).unwrap_or_default();
     let mut topics: Vec<(String, usize)> = topics.into_iter().collect();
     topics.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
-    let at = |message: &StoredMessage| message.sent_at.unwrap_or(message.created_at);
+    let at = StoredMessage::said_at;
     Some(EpisodeDraft {
         summary,
         short,

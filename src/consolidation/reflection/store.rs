@@ -5,10 +5,11 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{ReflectionSource, TOLD};
+use crate::clock::Zone;
 use crate::consolidation::summary::SourceItem;
 use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;
-use crate::memories::{ItemId, Trust};
+use crate::memories::{ItemId, Period, Trust};
 
 /// When the last reflection was written, whatever its state is now.
 pub async fn find_last(
@@ -32,11 +33,12 @@ pub(super) async fn list_recent(
     now: OffsetDateTime,
 ) -> Result<Vec<ReflectionSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?"
-           FROM memory_items i
+        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?",
+                  i.valid_from, i.valid_until, u.time_zone
+           FROM memory_items i JOIN users u ON u.id = i.user_id
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = i.user_id AND e.source_id = i.id
-           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.owner_agent_id IS NULL
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND NOT is_over(i.valid_until, $5) AND i.owner_agent_id IS NULL
              AND (i.theme_id IS NOT NULL AND i.type <> 'reflection' AND greatest(i.last_verified_at, i.created_at) > $2
                   OR e.ended_at > $2)
            ORDER BY greatest(i.last_verified_at, i.created_at) DESC, i.id DESC LIMIT $4"#,
@@ -54,7 +56,8 @@ pub(super) async fn list_recent(
             theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
             key: row.key,
             trust: Trust::from_column(&row.trust),
-            content: row.content,
+            content: Period { from: row.valid_from, until: row.valid_until }
+                .beside(row.content, &Zone::from_column(&row.time_zone)),
         },
     });
     Ok(rows.collect())

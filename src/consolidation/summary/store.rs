@@ -6,8 +6,9 @@ use time::OffsetDateTime;
 
 use super::facts::PromptFact;
 use super::{Attempt, SourceItem};
+use crate::clock::Zone;
 use crate::db::UserId;
-use crate::memories::{ItemId, Trust};
+use crate::memories::{ItemId, Period, Trust};
 
 /// When a change is ready to be summarised.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +124,7 @@ pub async fn claim(
     .await
 }
 
-/// The facts for a summary: active shared items; tool and external ones last, the most certain first, then
+/// The facts for a summary: active shared items that hold or will hold, with their periods; tool and external ones last, the most certain first, then
 /// the newest. Excludes turns and items written from memories.
 pub async fn list_facts(
     conn: &mut PgConnection,
@@ -133,9 +134,10 @@ pub async fn list_facts(
     now: OffsetDateTime,
 ) -> Result<Vec<PromptFact>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!"
+        r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
+           JOIN users u ON u.id = i.user_id
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND NOT is_over(i.valid_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
            ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
@@ -152,7 +154,8 @@ pub async fn list_facts(
             theme: row.slug,
             key: row.key,
             trust: Trust::from_column(&row.trust),
-            content: row.content,
+            content: Period { from: row.valid_from, until: row.valid_until }
+                .beside(row.content, &Zone::from_column(&row.time_zone)),
         })
         .collect())
 }
@@ -164,7 +167,8 @@ pub async fn count_facts(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL AND type <> 'reflection' AND owner_agent_id IS NULL"#,
+           WHERE user_id = $1 AND is_live(status, live_until, $2) AND NOT is_over(valid_until, $2) AND theme_id IS NOT NULL
+             AND type <> 'reflection' AND owner_agent_id IS NULL"#,
         user.0,
         now,
     )
@@ -350,7 +354,8 @@ pub async fn list_own(
         r#"SELECT id, left(concat_ws(': ', key, content), $2) AS "content!", length(concat_ws(': ', key, content)) > $2 AS "is_cut!",
                   trust, created_at
            FROM memory_items
-           WHERE user_id = $1 AND owner_agent_id = scope_agent() AND is_live(status, live_until, $4) AND theme_id IS NOT NULL
+           WHERE user_id = $1 AND owner_agent_id = scope_agent() AND is_live(status, live_until, $4)
+             AND NOT is_over(valid_until, $4) AND theme_id IS NOT NULL
            ORDER BY created_at DESC, id DESC LIMIT $3"#,
         user.0,
         chars_max,

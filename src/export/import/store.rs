@@ -10,7 +10,7 @@ use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::{UserId, draw_id};
 use crate::export::read::{ItemRecord, ThemeRecord};
 use crate::memories::write::{NewSource, SourceOwner};
-use crate::memories::{ItemKey, Status};
+use crate::memories::{ItemKey, Period, Status};
 
 pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     let erasing = sqlx::query_scalar!(
@@ -82,6 +82,7 @@ pub struct ItemIdentity {
     content_hash: String,
     key: Option<String>,
     archived_of: Option<OffsetDateTime>,
+    period: [Option<OffsetDateTime>; 2],
 }
 
 impl ItemIdentity {
@@ -93,6 +94,7 @@ impl ItemIdentity {
             content_hash: row.content_hash.clone(),
             key: row.key.map(str::to_owned),
             archived_of: is_archived.then_some(row.created_at),
+            period: [row.valid_from, row.valid_until],
         }
     }
 }
@@ -110,6 +112,7 @@ pub fn source_of(
     let (item_type, tags) = (item.item_type().as_str(), item.tags());
     NewSource {
         theme_id: Some(theme_id),
+        is_checked: true,
         agent_id,
         owner: SourceOwner::given(owner),
         status: record.status.as_str(),
@@ -129,13 +132,47 @@ pub fn source_of(
     }
 }
 
-/// Theme, owner (`None`: shared) and key: at most one active item each.
-pub type KeyPlace = (i64, Option<i64>, String);
+/// Theme, owner (`None`: shared) and key: at each moment at most one active item has them.
+type KeyPlace = (i64, Option<i64>, String);
 
-/// The place that an active item with a key takes.
-pub fn held(row: &NewSource<'_>) -> Option<KeyPlace> {
-    let key = row.key.filter(|_| row.status == Status::Active.as_str());
-    Some((row.theme_id?, row.owner.agent(), key?.to_owned()))
+/// Where an active item with a key stands.
+#[derive(Clone)]
+pub struct HeldPlace {
+    place: KeyPlace,
+    period: Period,
+}
+
+impl HeldPlace {
+    pub fn of(row: &NewSource<'_>) -> Option<Self> {
+        let key = row.key.filter(|_| row.status == Status::Active.as_str());
+        let place = (row.theme_id?, row.owner.agent(), key?.to_owned());
+        Some(Self { place, period: Period { from: row.valid_from, until: row.valid_until } })
+    }
+}
+
+#[derive(Clone, Copy)]
+pub struct KeyHolder<T> {
+    pub id: T,
+    pub created_at: OffsetDateTime,
+}
+
+/// Who stands where.
+pub struct KeyHolders<T>(HashMap<KeyPlace, Vec<(Period, T)>>);
+
+impl<T: Copy> KeyHolders<T> {
+    pub fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    pub fn insert(&mut self, held: HeldPlace, holder: T) {
+        self.0.entry(held.place).or_default().push((held.period, holder));
+    }
+
+    /// The one of the same time.
+    pub fn of(&self, held: &HeldPlace, now: OffsetDateTime) -> Option<T> {
+        let mut there = self.0.get(&held.place)?.iter();
+        there.find(|(period, _)| period.meets(held.period, now)).map(|(_, holder)| *holder)
+    }
 }
 
 /// The ids of existing items, by index in `rows`. An item is known if theme, text and date match, even if it
@@ -145,6 +182,7 @@ pub async fn find_known(
     conn: &mut PgConnection,
     user: UserId,
     rows: &[NewSource<'_>],
+    now: OffsetDateTime,
 ) -> Result<HashMap<usize, i64>, sqlx::Error> {
     let themes: Vec<Option<i64>> = rows.iter().map(|row| row.theme_id).collect();
     let hashes: Vec<String> = rows.iter().map(|row| row.content_hash.clone()).collect();
@@ -152,10 +190,13 @@ pub async fn find_known(
     let statuses: Vec<String> = rows.iter().map(|row| row.status.to_owned()).collect();
     let keys: Vec<Option<String>> = rows.iter().map(|row| row.key.map(str::to_owned)).collect();
     let owners: Vec<Option<i64>> = rows.iter().map(|row| row.owner.agent()).collect();
+    let from: Vec<Option<OffsetDateTime>> = rows.iter().map(|row| row.valid_from).collect();
+    let until: Vec<Option<OffsetDateTime>> = rows.iter().map(|row| row.valid_until).collect();
     let found = sqlx::query!(
         r#"SELECT f.n AS "n!", known.id AS "id?"
-           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::bigint[])
-                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, owner, n)
+           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[],
+                       $9::timestamptz[])
+                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, owner, valid_from, valid_until, n)
            CROSS JOIN LATERAL (SELECT coalesce(
                (SELECT i.id FROM memory_items i
                 WHERE i.user_id = $1 AND i.theme_id = f.theme_id AND i.created_at = f.created_at
@@ -166,6 +207,7 @@ pub async fn find_known(
                 WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status = 'active'
                   AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key) AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
+                  AND periods_meet(i.valid_from, i.valid_until, f.valid_from, f.valid_until, $10)
                 ORDER BY i.id LIMIT 1)
            ) AS id) known
            WHERE known.id IS NOT NULL"#,
@@ -176,6 +218,9 @@ pub async fn find_known(
         &statuses,
         &keys as &[Option<String>],
         &owners as &[Option<i64>],
+        &from as &[Option<OffsetDateTime>],
+        &until as &[Option<OffsetDateTime>],
+        now,
     )
     .fetch_all(conn)
     .await?;
@@ -190,11 +235,11 @@ pub async fn find_holders(
     conn: &mut PgConnection,
     user: UserId,
     rows: &[NewSource<'_>],
-) -> Result<HashMap<KeyPlace, i64>, sqlx::Error> {
+) -> Result<KeyHolders<KeyHolder<i64>>, sqlx::Error> {
     let (themes, keys): (Vec<i64>, Vec<String>) =
         rows.iter().filter_map(|row| Some((row.theme_id?, row.key?.to_owned()))).unzip();
     let found = sqlx::query!(
-        r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.key AS "key!"
+        r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.key AS "key!", i.valid_from, i.valid_until, i.created_at
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
            JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
                 AND i.status = 'active'"#,
@@ -204,7 +249,16 @@ pub async fn find_holders(
     )
     .fetch_all(conn)
     .await?;
-    Ok(found.into_iter().map(|row| ((row.theme_id, row.owner_agent_id, row.key), row.id)).collect())
+    let mut holders = KeyHolders::new();
+    for row in found {
+        let place = (row.theme_id, row.owner_agent_id, row.key);
+        let period = Period { from: row.valid_from, until: row.valid_until };
+        holders.insert(
+            HeldPlace { place, period },
+            KeyHolder { id: row.id, created_at: row.created_at },
+        );
+    }
+    Ok(holders)
 }
 
 /// Links older items to those that replaced them. Existing links stay.

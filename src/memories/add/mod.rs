@@ -13,11 +13,12 @@ use super::derived::store::note_repeat;
 use super::history::ItemState;
 use super::manage::store::change_item;
 use super::model::{ItemId, MemoryItem, NewItem, Status, TAGS_MAX};
+use super::period::Period;
 use super::provenance::ConflictPolicy;
 use super::quota::too_many_themes;
 use super::store::{archive_items, find_item};
 use super::themes::store::{ThemeId, ensure_theme};
-use super::trust::{StayReason, Trust, Verdict, verdict};
+use super::trust::{Newcomer, StayReason, Trust, Verdict, verdict};
 use super::write::{NewSource, write};
 use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
@@ -30,8 +31,10 @@ pub struct AddedItem {
     pub id: ItemId,
     /// An identical item was already active: `id` is that item.
     pub duplicate: bool,
-    /// The item that it superseded.
+    /// The item of its key that it superseded.
     pub superseded: Option<ItemId>,
+    /// The item that it corrects.
+    pub corrected: Option<ItemId>,
     /// It was archived because this active item stays ([`ConflictPolicy::PutAside`]).
     pub put_aside_for: Option<ItemId>,
     /// Of the item, which may be known by a better word than the one that was added.
@@ -41,12 +44,25 @@ pub struct AddedItem {
 
 impl AddedItem {
     pub(super) fn touched(&self) -> Vec<i64> {
-        let ids = [Some(self.id), self.superseded];
-        ids.into_iter().flatten().map(|id| id.0).collect()
+        std::iter::once(self.id).chain(self.archived()).map(|id| id.0).collect()
+    }
+
+    /// The items that it archived.
+    pub fn archived(&self) -> impl Iterator<Item = ItemId> {
+        let superseded = self.superseded.filter(|id| Some(*id) != self.corrected);
+        self.corrected.into_iter().chain(superseded)
     }
 
     fn new(id: ItemId, trust: Trust, embedding: EmbeddingState) -> Self {
-        Self { id, trust, duplicate: false, superseded: None, put_aside_for: None, embedding }
+        Self {
+            id,
+            trust,
+            duplicate: false,
+            superseded: None,
+            corrected: None,
+            put_aside_for: None,
+            embedding,
+        }
     }
 }
 
@@ -83,6 +99,7 @@ async fn insert(
     let user = viewer.user_id;
     let source = NewSource {
         theme_id: theme.map(|theme| theme.0),
+        is_checked: theme.is_some(),
         ..NewSource::of_item(item, viewer.agent_id, aside_for, now)
     };
     let written = write(conn, user, &[source], now).await?;
@@ -104,7 +121,7 @@ async fn resolve_conflict(
     let user = viewer.user_id;
     let theme = ensure_theme(conn, user, item, now).await?;
     let theme = theme.ok_or_else(too_many_themes)?;
-    let met = store::list_existing(conn, user, theme, item).await?;
+    let met = store::list_existing(conn, user, theme, item, now).await?;
     let (met, gone): (Vec<_>, Vec<_>) =
         met.into_iter().partition(|met| Status::Active.at(met.expires_at, now) == Status::Active);
     let gone: Vec<i64> = gone.iter().map(|met| met.id.0).collect();
@@ -171,6 +188,12 @@ pub async fn restate(
         return Ok(true);
     }
     let has_its_text = old.content == item.content();
+    let (newcomer, mut period) = (item.as_newcomer(), old.period.with(item.period()));
+    if period != old.period
+        && make_room(conn, viewer, &old, period, Some(newcomer), now).await?.is_some()
+    {
+        period = old.period;
+    }
     let renewed = ItemState {
         confidence: old.confidence.max(item.confidence()),
         trust: match has_its_text {
@@ -179,12 +202,36 @@ pub async fn restate(
         },
         tags: joined(&old.tags, item.tags()),
         expires_at: expiry_of_both(&old, item, now),
-        period: item.period().or(old.period),
+        period,
         last_verified_at: old.last_verified_at.max(Some(item.created_at(now))),
         ..old.state()
     };
     renew(conn, viewer, &old, &renewed, now).await?;
     Ok(true)
+}
+
+/// Before an item gets another period, or begins: archives the items with its key that this period meets, and links them to
+/// it; `None` as newcomer always may. Returns one that stays.
+pub(super) async fn make_room(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    item: &MemoryItem,
+    period: Period,
+    newcomer: Option<Newcomer>,
+    now: OffsetDateTime,
+) -> Result<Option<ItemId>, sqlx::Error> {
+    let user = viewer.user_id;
+    let in_way = store::list_in_way(conn, user, item.id, period, now).await?;
+    let stays = |holder| newcomer.is_some_and(|new| verdict(holder, new) != Verdict::Supersedes);
+    if let Some((id, _)) = in_way.iter().find(|(_, holder)| stays(*holder)) {
+        return Ok(Some(*id));
+    }
+    let ids: Vec<i64> = in_way.iter().map(|(id, _)| id.0).collect();
+    archive_items(conn, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+    for (older, _) in in_way {
+        store::link(conn, user, older, item.id).await?;
+    }
+    Ok(None)
 }
 
 /// Updates an item that was stated again. Adds an event only if more than the verification time changes.

@@ -8,9 +8,9 @@ use crate::accounts::{UserId, Viewer};
 use crate::memories::provenance::ItemKey;
 use crate::memories::themes::store::ThemeId;
 use crate::memories::trust::{Holder, Trust};
-use crate::memories::{ItemId, NewItem, passages};
+use crate::memories::{ItemId, NewItem, Period, passages};
 
-/// An active item with the new item's key or text.
+/// An active item with the new item's key or text, of the same time.
 pub struct ExistingItem {
     pub id: ItemId,
     /// An exact duplicate: the new item adds nothing.
@@ -19,6 +19,19 @@ pub struct ExistingItem {
     pub is_of_key: bool,
     pub standing: Holder,
     pub expires_at: Option<OffsetDateTime>,
+    pub period: Period,
+    pub created_at: OffsetDateTime,
+    has_its_text: bool,
+}
+
+impl ExistingItem {
+    /// Whether both tell of the same time; if not, they stand beside each other.
+    fn is_met_by(&self, item: &NewItem, now: OffsetDateTime) -> bool {
+        match self.has_its_text {
+            true => self.period.is_continued_by(self.created_at, item.period(), now),
+            false => self.period.meets(item.period(), now),
+        }
+    }
 }
 
 pub async fn list_existing(
@@ -26,11 +39,12 @@ pub async fn list_existing(
     user: UserId,
     theme: ThemeId,
     item: &NewItem,
+    now: OffsetDateTime,
 ) -> Result<Vec<ExistingItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT id, content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
+        r#"SELECT id, content_hash = $3 AS "has_its_text!", content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
                   coalesce(key = $4, false) AS "is_of_key!", trust, protected,
-                  greatest(created_at, last_verified_at) AS "stated_at!", expires_at
+                  greatest(created_at, last_verified_at) AS "stated_at!", expires_at, valid_from, valid_until, created_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active' AND owner_agent_id IS NOT DISTINCT FROM new_owner()
              AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
@@ -42,20 +56,53 @@ pub async fn list_existing(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| ExistingItem {
-            id: ItemId(row.id),
-            is_same: row.is_same,
-            is_of_key: row.is_of_key,
-            standing: Holder {
-                trust: Trust::from_column(&row.trust),
-                is_confirmed: row.protected,
-                stated_at: row.stated_at,
-            },
-            expires_at: row.expires_at,
-        })
-        .collect())
+    let found = rows.into_iter().map(|row| ExistingItem {
+        id: ItemId(row.id),
+        is_same: row.is_same,
+        is_of_key: row.is_of_key,
+        standing: Holder {
+            trust: Trust::from_column(&row.trust),
+            is_confirmed: row.protected,
+            stated_at: row.stated_at,
+        },
+        expires_at: row.expires_at,
+        period: Period { from: row.valid_from, until: row.valid_until },
+        created_at: row.created_at,
+        has_its_text: row.has_its_text,
+    });
+    Ok(found.filter(|found| found.is_met_by(item, now)).collect())
+}
+
+/// The other active items with this one's key that this period meets.
+pub async fn list_in_way(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    period: Period,
+    now: OffsetDateTime,
+) -> Result<Vec<(ItemId, Holder)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT o.id, o.trust, o.protected, greatest(o.created_at, o.last_verified_at) AS "stated_at!"
+           FROM memory_items i
+           JOIN memory_items o ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.key = i.key AND o.status = 'active'
+                AND o.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id AND o.id <> i.id
+           WHERE i.user_id = $1 AND i.id = $2 AND periods_meet(o.valid_from, o.valid_until, $3, $4, $5)
+           ORDER BY o.id"#,
+        user.0,
+        item.0,
+        period.from,
+        period.until,
+        now,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+        let standing = Holder {
+            trust: Trust::from_column(&row.trust),
+            is_confirmed: row.protected,
+            stated_at: row.stated_at,
+        };
+        (ItemId(row.id), standing)
+    });
+    Ok(rows.collect())
 }
 
 /// The identical item that was already put aside for this one.
@@ -69,12 +116,15 @@ pub async fn find_aside(
     let id = sqlx::query_scalar!(
         "SELECT id FROM memory_items
          WHERE user_id = $1 AND superseded_by = $2 AND theme_id = $3 AND content_hash = $4
-           AND key = $5 AND status = 'archived' ORDER BY id LIMIT 1",
+           AND key = $5 AND status = 'archived' AND valid_from IS NOT DISTINCT FROM $6 AND valid_until IS NOT DISTINCT FROM $7
+         ORDER BY id LIMIT 1",
         user.0,
         holder.0,
         theme.0,
         &item.content_hash(),
         item.key().map(ItemKey::as_str),
+        item.period().from,
+        item.period().until,
     )
     .fetch_optional(conn)
     .await?;

@@ -28,13 +28,21 @@ pub async fn list_ids(
         None => "NOT i.is_turn AND $5::bigint[] IS NULL",
     };
     let query = format!(
-        "SELECT i.id
-         FROM (SELECT *, lived @> $2::timestamptz OR live_from <= $2 AND $2 < live_until AS lives
+        "WITH replacing AS MATERIALIZED (
+             -- What took the place of an earlier one, also of one that was restored since.
+             SELECT ARRAY(
+                 SELECT n.id FROM memory_items o
+                 JOIN memory_item_events e ON e.user_id = $1 AND e.item_id = o.id AND e.at <= $2
+                 JOIN memory_items n ON n.user_id = $1 AND n.created_at >= o.created_at
+                      AND n.id = CASE e.event WHEN 'superseded' THEN o.superseded_by WHEN 'restored' THEN e.was_superseded_by END
+                 WHERE o.user_id = $1 AND $4::timestamptz IS NOT NULL) AS ids)
+         SELECT i.id
+         FROM replacing CROSS JOIN (SELECT *, lived @> $2::timestamptz OR live_from <= $2 AND $2 < live_until AS lives
                FROM memory_items WHERE user_id = $1 AND created_at <= $2) i
          LEFT JOIN LATERAL (
              SELECT e.event, e.at FROM memory_item_events e
              WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $2
-               AND e.event IN ('archived', 'superseded', 'put_aside', 'merged', 'expired', 'faded', 'restored')
+               AND e.event IN ('archived', 'superseded', 'put_aside', 'merged', 'expired', 'faded', 'read_again', 'restored')
              ORDER BY e.id DESC LIMIT 1) left_by ON $4::timestamptz IS NOT NULL AND NOT i.lives
          LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by AND left_by.event = 'superseded'
          -- The first change since keeps what was before.
@@ -50,10 +58,7 @@ pub async fn list_ids(
                      AND $4 < coalesce(least(was.valid_until, CASE WHEN left_by.event = 'superseded' THEN
                              coalesce(s.valid_from, CASE WHEN s.created_at > i.created_at THEN least(s.created_at, left_by.at) ELSE left_by.at END)
                          END), 'infinity')
-                     AND $4 >= coalesce(was.valid_from, CASE WHEN EXISTS (
-                             SELECT FROM memory_items o JOIN memory_item_events e
-                                 ON e.user_id = $1 AND e.item_id = o.id AND e.event = 'superseded' AND e.at <= $2
-                             WHERE o.user_id = $1 AND o.superseded_by = i.id) THEN i.created_at END, '-infinity') END
+                     AND $4 >= coalesce(was.valid_from, CASE WHEN i.id = ANY (replacing.ids) THEN i.created_at END, '-infinity') END
            AND {among_these}",
     );
     let query = sqlx::query_scalar(AssertSqlSafe(query))

@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 use self::store::ChainLink;
 use super::sentences::sentences;
 use super::words::{self, Term};
-use super::{ARCHIVED, EXPIRED, FADED, ItemId, MERGED, with_key};
+use super::{ARCHIVED, EXPIRED, FADED, ItemId, MERGED, READ_AGAIN, with_key};
 use crate::accounts::UserId;
 
 /// A sentence with this share of a memory's words says what it says.
@@ -146,8 +146,8 @@ fn grouped(links: Vec<ChainLink>, as_of: Option<OffsetDateTime>) -> HashMap<i64,
     let mut bases: HashMap<i64, TextBasis> = HashMap::new();
     for chain in links.chunk_by(|a, b| (a.source, a.fact) == (b.source, b.fact)) {
         let first = &chain[0];
-        // Otherwise it is not visible to the reader.
-        if first.n == 0 {
+        // Otherwise it is not visible to the reader; a guess that was read again was no memory.
+        if first.n == 0 && first.event.as_deref() != Some(READ_AGAIN) {
             let fact = SourceFact {
                 id: ItemId(first.id),
                 is_direct: first.is_direct,

@@ -99,7 +99,7 @@ pub(super) async fn list_links(
            LEFT JOIN LATERAL (
                SELECT e.event FROM memory_item_events e
                WHERE e.user_id = $1 AND e.item_id = i.id
-                 AND e.event IN ('archived', 'superseded', 'put_aside', 'expired', 'faded', 'merged')
+                 AND e.event IN ('archived', 'superseded', 'put_aside', 'expired', 'faded', 'merged', 'read_again')
                ORDER BY e.id DESC LIMIT 1) e ON i.status = 'archived'
            ORDER BY f.id, f.fact, c.n"#,
         user.0,

@@ -75,7 +75,7 @@ impl FeedEventType {
             super::ADDED | "imported" => Self::Stored,
             super::SUPERSEDED | super::PUT_ASIDE | super::MERGED => Self::Superseded,
             super::FADED => Self::Faded,
-            super::ARCHIVED | super::EXPIRED => Self::Archived,
+            super::ARCHIVED | super::EXPIRED | super::READ_AGAIN => Self::Archived,
             super::RESTORED => Self::Restored,
             "erased" => Self::Erased,
             "dream_proposed" => Self::DreamProposed,

@@ -1,15 +1,20 @@
 //! Review of what agents and the server stored since the user's last look: keep, forget or confirm, one by one. A forgotten
-//! item is archived and becomes an example, for the model that reads sessions, of what not to store.
+//! item is archived and becomes an example, for the model that reads sessions, of what not to store. Guesses that nobody has
+//! reviewed go when a model has read what they were made of.
 
 mod store;
+
+use std::ops::RangeInclusive;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::change::archive;
 use super::model::{ItemId, ItemType};
+use super::store::archive_items;
 use super::trust::Trust;
-use super::{Day, MemoryError, get_whole, with_key};
+use super::{Day, MERGED, MemoryError, READ_AGAIN, get_whole, with_key};
+use crate::accounts::Viewer;
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
@@ -177,6 +182,50 @@ pub async fn remove_unwanted(db: &Db, user: UserId, id: i64) -> Result<bool, sql
 pub async fn unwanted(conn: &mut PgConnection, user: UserId) -> Result<Vec<String>, sqlx::Error> {
     let lines = store::list_unwanted(conn, user, UNWANTED_MAX).await?;
     Ok(lines.into_iter().map(|line| line.text).collect())
+}
+
+/// A statement that was kept of a session without a model.
+pub struct Guess {
+    pub id: ItemId,
+    pub content: String,
+    pub trust: Trust,
+    /// The person asked to remember it: no guess, but kept in the same way.
+    pub is_asked: bool,
+    /// Active, and nobody has decided about it, changed it or said it again.
+    pub is_open: bool,
+}
+
+/// All that was kept of these messages without a model, whatever became of it.
+///
+/// # Errors
+/// Database errors only.
+pub async fn guesses_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    session_id: i64,
+    positions: &RangeInclusive<i32>,
+) -> Result<Vec<Guess>, sqlx::Error> {
+    store::list_guesses(conn, user, session_id, positions).await
+}
+
+/// Archives guesses because a model has read their messages: `merged` where it found a memory that says the same. Needs a
+/// transaction of [`Db::as_writer`].
+///
+/// # Errors
+/// Database errors only.
+pub async fn retire_guesses(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    merged: &[ItemId],
+    others: &[ItemId],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let (user, agent) = (viewer.user_id, viewer.agent_id);
+    for (guesses, event) in [(merged, MERGED), (others, READ_AGAIN)] {
+        let ids: Vec<i64> = guesses.iter().map(|guess| guess.0).collect();
+        archive_items(&mut *conn, user, agent, &ids, event, now).await?;
+    }
+    Ok(())
 }
 
 /// Joins the text into one line and truncates it.

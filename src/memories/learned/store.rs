@@ -1,15 +1,19 @@
 //! SQL of the review. Runs as the app role in a transaction bound to its user.
 
+use std::ops::RangeInclusive;
+
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{LearnedItem, UnwantedExample};
+use super::{Guess, LearnedItem, UnwantedExample};
 use crate::db::{UserId, draw_id};
 use crate::memories::{ItemId, ItemType, Trust};
 
 const BEGINNING_CHARS: i32 = 400;
 /// Limit on the newest items that are scanned, so that a large import cannot make this slow.
 const LOOKED_THROUGH_MAX: i64 = 1_000;
+/// Limit on the guesses of a stretch, of which a reading makes at most 40.
+const GUESSES_MAX: i64 = 1_000;
 
 /// Newest first: active, unconfirmed, not imported, added by an agent or the server, and not reviewed yet.
 pub async fn list(
@@ -56,6 +60,40 @@ pub async fn list(
             agent: row.agent,
             created_at: row.created_at,
         }
+    });
+    Ok(rows.collect())
+}
+
+/// Oldest first. What a model has found has a key.
+pub async fn list_guesses(
+    conn: &mut PgConnection,
+    user: UserId,
+    session_id: i64,
+    positions: &RangeInclusive<i32>,
+) -> Result<Vec<Guess>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, i.content, i.trust, i.source = 'user_explicit' AS "is_asked!",
+                  i.status = 'active' AND i.key IS NULL AND NOT i.protected
+                  AND i.id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
+                  AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
+                  AND NOT EXISTS (SELECT FROM memory_item_events e
+                                  WHERE e.user_id = $1 AND e.item_id = i.id AND e.event <> 'added') AS "is_open!"
+           FROM memory_items i
+           WHERE i.user_id = $1 AND i.session_id = $2 AND i.message_id BETWEEN $3 AND $4 AND i.theme_id IS NOT NULL
+             AND (i.source = 'guess' OR i.source = 'user_explicit' AND i.content = i.source_context)
+           ORDER BY i.id LIMIT $5"#,
+        user.0,
+        session_id,
+        i64::from(*positions.start()),
+        i64::from(*positions.end()),
+        GUESSES_MAX,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Guess {
+        id: ItemId(row.id),
+        content: row.content,
+        trust: Trust::from_column(&row.trust),
+        is_asked: row.is_asked,
+        is_open: row.is_open,
     });
     Ok(rows.collect())
 }

@@ -76,7 +76,7 @@ pub(super) async fn rivals(
     now: OffsetDateTime,
 ) -> Result<Vec<Replacement>, sqlx::Error> {
     let (mut live, mut expired) = (Vec::new(), Vec::new());
-    for (rival, expires_at) in list_rivals(conn, user, id).await? {
+    for (rival, expires_at) in list_rivals(conn, user, id, now).await? {
         match Status::Active.at(expires_at, now) {
             Status::Active => live.push(rival),
             Status::Archived => expired.push(rival.id.0),

@@ -58,7 +58,7 @@ pub async fn change_item(
                  lived = CASE WHEN $3 = 'active' AND status <> 'active' THEN lived + tstzmultirange(tstzrange(live_from, live_until))
                               ELSE lived END,
                  status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
-                 trust = $17, tags = $18, valid_from = $19, valid_until = $20,
+                 trust = $17, tags = $18, valid_from = $19, valid_until = $20, turns_at = next_turn($19, $20, $9),
                  updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
              WHERE user_id = $1 AND id = $2
              RETURNING id
@@ -150,12 +150,14 @@ pub async fn find_changed_at(
     }))
 }
 
-/// Active items in an archived one's place: its successor, and those with its key or, unless both have keys, its text.
+/// Active items in an archived one's place: its successor, and those of the same time with its key or, unless both have keys,
+/// its text.
 /// Includes expired items that are not archived yet.
 pub async fn list_rivals(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
+    now: OffsetDateTime,
 ) -> Result<Vec<(Replacement, Option<OffsetDateTime>)>, sqlx::Error> {
     // UNION instead of OR: each branch uses its own index.
     let rows = sqlx::query!(
@@ -167,18 +169,21 @@ pub async fn list_rivals(
                SELECT k.id FROM memory_items i
                JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND k.key = i.key AND k.status = 'active'
                                    AND k.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
+                                   AND periods_meet(k.valid_from, k.valid_until, i.valid_from, i.valid_until, $5)
                WHERE i.user_id = $1 AND i.id = $2
                UNION
                (SELECT c.id FROM memory_items i
                 JOIN memory_items c ON c.user_id = $1 AND c.theme_id = i.theme_id AND c.content_hash = i.content_hash
                                    AND c.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
                                    AND c.status = 'active' AND (c.key IS NULL OR i.key IS NULL)
+                                   AND periods_meet(c.valid_from, c.valid_until, i.valid_from, i.valid_until, $5)
                 WHERE i.user_id = $1 AND i.id = $2 ORDER BY c.id LIMIT $4)))
            ORDER BY o.id"#,
         user.0,
         item.0,
         Replacement::CHARS_MAX,
         RIVALS_MAX,
+        now,
     );
     let rows = rows.fetch_all(conn).await?;
     Ok(rows

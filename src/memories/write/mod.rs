@@ -73,6 +73,8 @@ pub struct NewSource<'a> {
     /// An item's theme, by id, or by the slug of an existing theme. `None` for turns and document parts.
     pub theme_id: Option<i64>,
     pub slug: Option<&'a str>,
+    /// The caller has looked at the active items with its text or key: it is written beside them.
+    pub is_checked: bool,
     pub agent_id: Option<i64>,
     #[serde(flatten)]
     pub owner: SourceOwner,
@@ -138,6 +140,7 @@ impl<'a> NewSource<'a> {
         Self {
             theme_id: None,
             slug: None,
+            is_checked: false,
             agent_id: None,
             owner: SourceOwner::BY_SCOPE,
             source_type,
@@ -210,7 +213,7 @@ impl<'a> NewSource<'a> {
 }
 
 /// Writes sources of a user, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer). Skips a source if an active
-/// item has its text or key, if it exists already, or if its theme does not exist. The caller must then call
+/// item has its text or key and the caller has looked at none, if it exists already, or if its theme does not exist. The caller must then call
 /// [`Embeddings::see_to`](crate::embedding::Embeddings::see_to).
 pub async fn write(
     conn: &mut PgConnection,

@@ -60,6 +60,8 @@ pub struct SourceFilter {
     /// Sources from this time rank higher.
     time: Option<TimeRange>,
     now: i64,
+    /// The day that is asked about.
+    day: i64,
 }
 
 impl SourceFilter {
@@ -93,6 +95,7 @@ impl SourceFilter {
             seen,
             time: filters.time.map(TimeRange::of),
             now: micros(now),
+            day: micros(filters.day.at.unwrap_or(known)),
         }
     }
 
@@ -130,6 +133,14 @@ impl SourceFilter {
     /// Whether it belongs to the searching agent, whose own sources rank first.
     pub fn comes_first(&self, source: &IndexedSource) -> bool {
         self.own_first.is_some() && source.owner == self.own_first
+    }
+
+    /// Whether it is over or has not begun, and the query asks for no time at which it held.
+    fn is_out_of_time(&self, source: &IndexedSource) -> bool {
+        let is_over = source.valid_until <= self.day;
+        let is_asked_for = self.time.is_some_and(|time| time.has_period_of(source))
+            || is_over && self.filters.asks_past;
+        (is_over || source.valid_from > self.day) && !is_asked_for
     }
 
     /// Like [`Self::has`], for a listing by date: other sources than memories only if requested by type.
@@ -249,6 +260,7 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
             is_episode: source.item_type == ItemType::Episode,
             is_turn: source.is_turn(),
             is_chatter: source.is_chatter,
+            is_out_of_time: wanted.is_out_of_time(source),
             is_users_word: source.is_users_word && wanted.filters.ingredients.trust,
             comes_first: wanted.comes_first(source),
             is_lent: false,
@@ -374,6 +386,7 @@ pub(super) mod tests {
             created_at: id * 1_000_000,
             live_until: i64::MAX,
             valid_from: i64::MIN,
+            valid_until: i64::MAX,
             theme: Some(7),
             agent: None,
             owner: None,

@@ -10,6 +10,8 @@ use crate::search::reader::index::{Index, IndexedSource};
 const DAY: i64 = 86_400 * 1_000_000;
 /// The fall-off outside the range grows with its length, up to this.
 const LASTS_MAX: i64 = 366 * DAY;
+/// Closeness of what holds in the range, but neither began nor was said in it.
+const LASTING: f64 = 0.8;
 
 /// Half-open, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +28,15 @@ impl TimeRange {
         }
     }
 
-    /// Whether the source's date or its `valid_from` is in the range.
+    /// Whether the source is from the range, or holds in it.
     pub fn has(self, source: &IndexedSource) -> bool {
-        moments(source).any(|at| self.from <= at && at < self.until)
+        (self.from..self.until).contains(&source.created_at) || self.has_period_of(source)
+    }
+
+    /// Whether the source has dates, and holds at a time in the range.
+    pub fn has_period_of(self, source: &IndexedSource) -> bool {
+        let is_dated = source.valid_from != i64::MIN || source.valid_until != i64::MAX;
+        is_dated && source.valid_from < self.until && self.from < source.valid_until
     }
 
     /// 1 inside the range, falling off outside. The fall-off is slower after it, because people talk about things
@@ -43,7 +51,8 @@ impl TimeRange {
             at if at >= self.until => edge(at.saturating_sub(self.until), after),
             _ => 1.0,
         };
-        moments(source).map(of_moment).fold(0.0, f64::max)
+        let lasting = if self.has_period_of(source) { LASTING } else { 0.0 };
+        moments(source).map(of_moment).fold(lasting, f64::max)
     }
 }
 

@@ -41,6 +41,8 @@ pub struct SourceRow {
     pub live_until: i64,
     /// Microseconds since 1970; `i64::MIN` if unknown.
     pub valid_from: i64,
+    /// Microseconds since 1970; `i64::MAX` if open.
+    pub valid_until: i64,
     pub theme: Option<i64>,
     pub agent: Option<i64>,
     /// The only agent that can see it; `None`: shared.
@@ -68,6 +70,7 @@ pub struct IndexedSource {
     pub created_at: i64,
     pub live_until: i64,
     pub valid_from: i64,
+    pub valid_until: i64,
     pub theme: Option<u32>,
     pub agent: Option<u32>,
     pub owner: Option<u32>,
@@ -294,6 +297,7 @@ impl Index {
                 self.owners.add(owner, known.is_turn());
                 known.live_until = row.live_until;
                 known.valid_from = row.valid_from;
+                known.valid_until = row.valid_until;
                 known.item_type = row.item_type;
                 known.is_users_word = row.is_users_word;
                 known.embedding = row.embedding;
@@ -334,6 +338,7 @@ impl Index {
             created_at: row.created_at,
             live_until: row.live_until,
             valid_from: row.valid_from,
+            valid_until: row.valid_until,
             theme: self.theme(row.theme),
             agent: self.agent(row.agent),
             owner: self.agent(row.owner),
@@ -475,6 +480,7 @@ mod tests {
             created_at: id * 1_000_000,
             live_until: i64::MAX,
             valid_from: i64::MIN,
+            valid_until: i64::MAX,
             theme: Some(7),
             agent: None,
             owner: None,

@@ -219,7 +219,7 @@ pub async fn list_sources(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
                 CASE WHEN $5 AND e.state = 'ready' THEN e.embedding END, i.owner_agent_id,
-                coalesce(i.valid_from, '-infinity'), i.trust = 'user', e.passage
+                coalesce(i.valid_from, '-infinity'), i.trust = 'user', e.passage, coalesce(i.valid_until, 'infinity')
          FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
@@ -250,6 +250,7 @@ pub async fn list_sources(
                 created_at: row.try_get::<Micros, _>(1)?.0,
                 live_until: row.try_get::<Micros, _>(2)?.0,
                 valid_from: row.try_get::<Micros, _>(11)?.0,
+                valid_until: row.try_get::<Micros, _>(14)?.0,
                 theme: row.try_get(3)?,
                 agent: row.try_get(4)?,
                 owner: row.try_get(10)?,

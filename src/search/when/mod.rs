@@ -20,7 +20,7 @@ use time::{Date, OffsetDateTime};
 use self::chunk::{Chunk, chunks, parts};
 use self::cut::tokens;
 pub use self::event::EventClause;
-use self::lexicon::{Lexicon, TimeRelation, lexicons};
+use self::lexicon::{Kind, Lexicon, TimeRelation, lexicons};
 use self::reading::TimeReading;
 use crate::clock::Zone;
 use crate::languages::characters::is_unspaced;
@@ -69,6 +69,19 @@ fn days(question: &str, now: OffsetDateTime) -> Option<Days> {
         None => !first.words.iter().any(|word| lexicon.knows(word)),
     };
     read.iter().all(agrees).then_some(first.days)
+}
+
+/// Whether a question asks for what is over: "where did I live before?"
+pub fn asks_past(question: &str) -> bool {
+    let chunks = chunks(question);
+    let asks = |lexicon| {
+        let tokens = tokens(&chunks, lexicon, OffsetDateTime::UNIX_EPOCH.year());
+        let before = [Kind::Side(TimeRelation::Before), Kind::SideAfter(TimeRelation::Before)];
+        let begins = |token: &cut::TimeToken| before.iter().any(|kind| token.kinds.contains(kind));
+        tokens.first().is_some_and(begins)
+            || tokens.iter().any(|token| token.kinds.contains(&Kind::Earlier))
+    };
+    lexicons(question).into_iter().any(asks)
 }
 
 struct TimeNamed {

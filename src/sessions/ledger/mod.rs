@@ -23,6 +23,10 @@ use crate::db::{Db, UserId};
 use crate::queue;
 
 const MESSAGES_A_PAGE: i64 = 500;
+/// Stretches that are read again with each that a model has read, so that old ones cost a few times a new one at most.
+const GUESSED_AT_ONCE: i64 = 5;
+/// A stretch that failed this often, of which eight attempts are automatic retries, is read again on request only.
+const GUESSED_ATTEMPTS_MAX: i32 = 12;
 
 /// Users with stretches that are due. As the system role: ids only.
 pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
@@ -68,6 +72,20 @@ pub async fn read_again(
     queue::push_now(&mut tx, user, queue::EXTRACT, now).await?;
     tx.commit().await?;
     Ok(is_due)
+}
+
+/// Makes some stretches due whose guesses wait for a model, which has just answered or been set. In a transaction that has
+/// set the user.
+pub async fn read_guesses_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let bounds = (GUESSED_AT_ONCE, GUESSED_ATTEMPTS_MAX);
+    if store::make_guessed_due(&mut *conn, user, bounds, now).await? > 0 {
+        queue::push_now(conn, user, queue::EXTRACT, now).await?;
+    }
+    Ok(())
 }
 
 /// Records a reading that ended at `read_to`: the row is shortened to it, and the rest becomes a row of its

@@ -193,6 +193,28 @@ pub async fn make_due(
     Ok(done.rows_affected() == 1)
 }
 
+/// Makes some stretches due that were read without a model and are not retried, the newest first. Returns how many.
+pub async fn make_guessed_due(
+    conn: &mut PgConnection,
+    user: UserId,
+    (limit, attempts_max): (i64, i32),
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE session_extractions SET next_try_at = $4
+         WHERE user_id = $1 AND id = ANY (ARRAY(
+             SELECT id FROM session_extractions
+             WHERE user_id = $1 AND is_fallback AND outcome IN ('failed', 'skipped') AND next_try_at IS NULL
+               AND reading_since IS NULL AND stored_count + merged_count > 0 AND attempts < $3
+             ORDER BY id DESC LIMIT $2))",
+        user.0,
+        limit,
+        attempts_max,
+        now,
+    );
+    Ok(done.execute(conn).await?.rows_affected())
+}
+
 /// False if another attempt has begun since.
 pub async fn is_ours(
     conn: &mut PgConnection,

@@ -24,6 +24,8 @@ const MESSAGES_A_STEP: i64 = 100;
 /// Turns deleted per transaction.
 const REMOVED_A_STEP: i32 = 1_000;
 const SESSIONS_A_LOOK: i64 = 64;
+/// More sessions and messages are not counted.
+pub const COUNTED_MAX: i64 = 10_000;
 
 /// A session with messages whose turns are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +80,22 @@ fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> 
             part,
             role: message.role,
             content,
-            said_at: message.sent_at.unwrap_or(message.created_at).min(now),
+            said_at: message.said_at().min(now),
         })
         .collect()
+}
+
+/// How much of conversations there is to search; both counts up to [`COUNTED_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversations {
+    pub sessions: i64,
+    pub messages: i64,
+}
+
+/// # Errors
+/// Only database errors.
+pub async fn count(conn: &mut PgConnection, user: UserId) -> Result<Conversations, sqlx::Error> {
+    store::count(conn, user, COUNTED_MAX).await
 }
 
 /// As the system role: users with turns to be made or deleted. Ids only.

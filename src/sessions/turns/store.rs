@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::SessionWithTurnsDue;
+use super::{Conversations, SessionWithTurnsDue};
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
@@ -104,6 +104,24 @@ pub async fn are_on(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx:
         .fetch_optional(conn)
         .await?;
     Ok(are_on.unwrap_or(false))
+}
+
+/// The user's sessions, and the messages that search finds; both up to this limit.
+pub async fn count(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<Conversations, sqlx::Error> {
+    sqlx::query_as!(
+        Conversations,
+        r#"SELECT (SELECT count(*) FROM (SELECT FROM sessions WHERE user_id = $1 LIMIT $2) s) AS "sessions!",
+                  (SELECT count(*) FROM (SELECT FROM memory_items
+                                         WHERE user_id = $1 AND turn_session_id IS NOT NULL AND turn_part = 1 LIMIT $2) t) AS "messages!""#,
+        user.0,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// False if nothing changed.

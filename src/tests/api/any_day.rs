@@ -102,6 +102,23 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
 }
 
 #[tokio::test]
+async fn what_was_restored_was_true_before_what_had_taken_its_place() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let graz = add(&anna, json!({ "content": "Lives in the city of Graz.", "key": "home" })).await;
+    days(&app, 10);
+    let linz = add(&anna, json!({ "content": "Lives in the city of Linz.", "key": "home" })).await;
+    let between_both = now(&app);
+    days(&app, 10);
+    let form = [("action", "restore"), ("newer", &*linz.to_string())];
+    let answer = app.signed_in(&anna).await.post(&format!("/memory/{graz}"), &form).await;
+    assert_eq!(answer.status(), 303);
+    days(&app, 1);
+    assert_eq!(found(&anna, "city", json!({ "at": "2020" })).await, [graz]);
+    assert!(found(&anna, "city", json!({ "at": between_both })).await.contains(&linz));
+    assert_eq!(found(&anna, "city", json!({})).await, [graz]);
+}
+
+#[tokio::test]
 async fn what_was_true_follows_its_dates_and_who_took_its_place() {
     let (app, anna) = TestApp::start_for("anna").await;
     let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;

@@ -245,9 +245,10 @@ async fn a_correction_keeps_what_it_does_not_change() {
     let right = anna.call("memory_correct", input.clone()).await;
     assert_eq!(right["superseded"], wrong["id"]);
     let is = get(&anna, &right["id"]).await;
-    for kept in ["theme", "key", "type", "tags", "expires_at"] {
+    for kept in ["theme", "key", "type", "tags"] {
         assert_eq!(is[kept], was[kept], "{kept}");
     }
+    assert_eq!(is["expires_at"], json!(null), "it was of the old text");
     assert_eq!(fields(&is, ["content", "confidence"]), json!(["Takes coffee.", 80]));
     let older = fields(&get(&anna, &wrong["id"]).await, ["status", "superseded_by"]);
     assert_eq!(older, json!(["archived", right["id"]]));

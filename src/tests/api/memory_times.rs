@@ -28,26 +28,24 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     let page = app.signed_in(&anna).await.look(&format!("/memory/{}", added["id"])).await;
     assert!(page.contains("March 2015 to 2019"), "{page}");
 
-    // A correction changes the side that it names, in the same item or in a new one.
+    // A correction changes the side that it names, of the same text; another text has the dates that it is given.
     let until = json!({ "item_id": added["id"], "content": "Works at Aurora.", "valid_until": "2019-06-30" });
     assert_eq!(anna.call("memory_correct", until).await["id"], added["id"]);
     let told = json!(["2015-03-01T00:00:00Z", "2019-07-01T00:00:00Z"]);
     assert_eq!(period(&anna, &added["id"]).await, told);
-    let text = json!({ "item_id": added["id"], "content": "Worked at Aurora in Graz." });
+    let text = json!({ "item_id": added["id"], "content": "Worked at Aurora in Graz.", "valid_from": "2015-03",
+        "valid_until": "2019-06-30" });
     let other = anna.call("memory_correct", text).await;
     assert_eq!(period(&anna, &other["id"]).await, told);
-    let before =
-        json!({ "item_id": other["id"], "content": "Worked at Aurora.", "valid_until": "2014" });
+    let before = json!({ "item_id": other["id"], "content": "Worked at Aurora in Graz.", "valid_until": "2014" });
     assert_eq!(refused_field(&anna, "memory_correct", before).await, "422 valid_until");
 
-    // Saying it again without a date leaves it; with one, the newer statement counts.
-    let newer = json!(["2016-01-01T00:00:00Z", null]);
-    for (from, until, told) in [(json!(null), json!(""), told), (json!("2016"), json!(null), newer)]
-    {
-        let again = add(&anna, job("Worked at Aurora in Graz.", from, until)).await;
-        assert_eq!(again["duplicate"], true, "{told}");
-        assert_eq!(period(&anna, &other["id"]).await, told);
-    }
+    // Said again of the same time, the dates that are given count.
+    let again =
+        add(&anna, job("Worked at Aurora in Graz.", json!("2016"), json!("2019-06-30"))).await;
+    assert_eq!((&again["id"], &again["duplicate"]), (&other["id"], &json!(true)));
+    let told = json!(["2016-01-01T00:00:00Z", "2019-07-01T00:00:00Z"]);
+    assert_eq!(period(&anna, &other["id"]).await, told);
 }
 
 #[tokio::test]

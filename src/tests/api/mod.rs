@@ -10,6 +10,7 @@ mod memory_expiry;
 mod memory_get;
 mod memory_keys;
 mod memory_list_themes;
+mod memory_periods;
 mod memory_search;
 mod memory_switch;
 mod memory_times;

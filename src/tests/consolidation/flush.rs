@@ -220,7 +220,11 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
     assert_eq!((status, &told["outcome"]), (200, &json!("skipped")), "{told}");
     assert_eq!(contents(&told), kept);
     assert!(told["episode"].as_str().unwrap().contains("We decided to use PostgreSQL"), "{told}");
-    assert!(note(&app, &anna).await.contains("- Decided: We decided to use PostgreSQL"));
+    let noted = note(&app, &anna).await;
+    assert!(
+        noted
+            .contains("- Decided: We decided to use PostgreSQL for the boat register. (a guess)\n")
+    );
     let ben = app.user("ben").await;
     let model = ChatServer::answering(|_, _| said("I would rather talk about the weather.")).await;
     use_server(&app, &ben, &model).await;
@@ -234,8 +238,8 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
     say(&wang, json!([user_says("m1", words)])).await;
     let (_, told) = flush(&app, &wang, json!({})).await;
     let kept = [
-        "fact profile location: Ich wohne in Freiburg.",
-        "fact profile name: 你好，我叫王芳。",
+        "fact profile Ich wohne in Freiburg.",
+        "fact profile 你好，我叫王芳。",
         "fact profile 我对花生过敏。",
         "other decisions 最后我们决定用 PostgreSQL。",
     ];

@@ -10,6 +10,7 @@ pub mod dreaming;
 mod episodes;
 mod extraction;
 mod flush;
+mod guesses;
 mod kept;
 mod lineage;
 mod real_model;

@@ -65,6 +65,30 @@ async fn a_page_says_how_to_begin_or_what_to_loosen_and_answers_odd_addresses() 
 }
 
 #[tokio::test(crate = "crate::support::shared")]
+async fn who_has_only_conversations_sees_what_is_searched_and_how_memories_begin() {
+    let (_, anna, browser) = TestApp::with_browser().await;
+    for (session, words) in [("a", "Wo liegt Freiburg?"), ("b", "茶在哪里？")] {
+        let reply = json!({ "id": "2", "role": "assistant", "content": words });
+        let messages = json!([{ "id": "1", "role": "user", "content": words }, reply]);
+        let path = format!("/api/v1/sessions/{session}/messages");
+        assert_eq!(anna.post(&path, &json!({ "messages": messages })).await.status(), 200);
+    }
+    let page = browser.look("/memory").await;
+    assert_has(&page, &["type=\"search\"", "No memories yet.", "2 conversations", "4 messages"]);
+    assert_has(&page, &["href=\"/sessions\"", "Remember that", "memory_add"]);
+    assert_has(&browser.look("/memory?q=Freiburg").await, &["<mark>Freiburg</mark>"]);
+    let nothing = browser.look("/memory?q=zeppelin&type=fact").await;
+    assert_has(&nothing, &["type=\"search\"", "No matching memories.", "start over"]);
+    // What is not searched is not promised.
+    browser.submit("/sessions", &[("action", "off")]).await;
+    let page = browser.look("/memory").await;
+    assert_has(&page, &["2 conversations", "if that is switched on there"]);
+    assert_lacks(&page, &["can be searched above"]);
+    anna.add("something").await;
+    assert_lacks(&browser.look("/memory").await, &["2 conversations", "memory_add"]);
+}
+
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_shown_whole_with_provenance_and_history() {
     let (_, anna, browser) = TestApp::with_browser().await;
     let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";

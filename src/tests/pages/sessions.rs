@@ -130,7 +130,14 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     let page = page.replace("&#x27;", "'");
     assert_has(&page, &["How is &lt;b&gt;Oslo&lt;/b&gt;?", "It snows.", "the end of it"]);
     assert_has(&page, &["{\"city\":\"Oslo\"}", "Messages 1 to 4", "Stored 1.", "Next attempt "]);
-    assert_has(&page, &["The model was not available", "1,234 tokens in, 56 out, 2.5 s"]);
+    assert_has(
+        &page,
+        &[
+            "No chat model has read this",
+            "by their words alone: 1.",
+            "1,234 tokens in, 56 out, 2.5 s",
+        ],
+    );
     assert_has(&page, &["1,200 characters in its middle were not read."]);
     assert_has(&page, &["2 parts of the model's answer could not be read."]);
     assert_has(&page, &["1 message is not read yet: the session is open."]);

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::endpoint::{EndpointFields, test};
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::providers::chat::{Allowances, ChatLimits};
+use crate::sessions::ledger;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 
@@ -50,6 +51,7 @@ async fn change_settings(
         }
         ChatForm::Save(fields) => {
             chat.save(user, &fields.form()).await?;
+            read_guesses_again(posted).await?;
             "Saved."
         }
         ChatForm::Remove => {
@@ -67,6 +69,7 @@ async fn change_settings(
         }
         ChatForm::Enable => {
             chat.set_enabled(user, true).await?;
+            read_guesses_again(posted).await?;
             return Ok(Outcome::Redirect);
         }
         ChatForm::Disable => {
@@ -75,6 +78,14 @@ async fn change_settings(
         }
     };
     Ok(done(name, sentence))
+}
+
+/// What was kept without a model, for the model that there is now.
+async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
+    let (db, user, now) = posted.context();
+    let mut tx = db.as_user(user).await?;
+    ledger::read_guesses_again(&mut tx, user, now).await?;
+    tx.commit().await
 }
 
 #[derive(Deserialize)]

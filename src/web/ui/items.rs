@@ -18,9 +18,10 @@ use crate::entities;
 use crate::input::sentence;
 use crate::memories::derived::Outdated;
 use crate::memories::manage::{self, UNDO_FOR};
+use crate::memories::period::PeriodPhase;
 use crate::memories::{
     self, Day, DocumentPart, ItemDetails, ItemEvent, ItemId, ItemSource, ItemState, MemoryError,
-    Status, Trust, TurnPosition, fading, with_key, words,
+    Period, Status, Trust, TurnPosition, fading, with_key, words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -61,6 +62,7 @@ impl Ui {
             created_at,
             expires_at,
             is_superseded,
+            period,
             turn,
             part,
             replaced,
@@ -79,6 +81,7 @@ impl Ui {
             tags,
             retired: self.retired(status, is_superseded, expires_at),
             outdated: replaced.outdated.map(outdated_mark),
+            period: self.period_of(period),
             word: word(&source, trust, agent),
             owner,
             created: self.moment(created_at),
@@ -86,6 +89,15 @@ impl Ui {
             parts: is_ranked.then(|| embeddings::score_parts(&hit.explanation)),
             embedding_error: embeddings::error(embedding),
         }
+    }
+
+    fn period_of(&self, period: Period) -> Option<String> {
+        let told = Some(period.told(&self.zone())).filter(|told| !told.is_empty())?;
+        Some(match period.phase(self.state.clock.now()) {
+            PeriodPhase::Holds => told,
+            PeriodPhase::Over => format!("no longer true: {told}"),
+            PeriodPhase::Ahead => format!("not true yet: {}", told.replace("since ", "from ")),
+        })
     }
 
     /// An expired item counts as archived even before the job has archived it.
@@ -197,7 +209,7 @@ impl Ui {
     ) -> HistoryEntry {
         // Nobody caused an expiry, and the server writes derived items.
         let is_by_nobody = match event.event.as_str() {
-            "expired" | "faded" => true,
+            "expired" | "faded" | "began" | "ended" => true,
             "added" | "superseded" => is_derived,
             _ => false,
         };
@@ -389,10 +401,13 @@ pub(super) fn in_plain_words(event: String) -> String {
         "superseded" => "replaced by another memory",
         "merged" => "merged into another memory, which says the same",
         "put_aside" => "archived, because it contradicts another memory",
+        "read_again" => "archived: a guess, and a chat model has read its conversation since",
         "unconfirmed" => "confirmation removed",
         "shared" => "shared with all agents",
         "owned" => "restricted to its agent",
         "named" => "given its key",
+        "began" => "begins to hold",
+        "ended" => "no longer holds",
         _ => return event,
     };
     words.to_owned()

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    DayFilters, DayTold, MemoryFilters, MemoryLine, MemoryPage, SearchMode, StatusFilter,
-    ThemeCount, WeekView,
+    Conversations, DayFilters, DayTold, MemoryFilters, MemoryLine, MemoryPage, SearchMode,
+    StatusFilter, ThemeCount, WeekView,
 };
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
@@ -20,6 +20,7 @@ use crate::input::{Invalid, sentence};
 use crate::memories::{self, Day, ItemId, ItemType, Period, timeline};
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
+use crate::sessions::turns;
 use crate::web::AppState;
 use crate::web::visitor::Visitor;
 
@@ -34,7 +35,7 @@ impl Ui {
     ) -> Result<MemoryPage, PageError> {
         let day = self.day(&filters.day)?;
         let query = search_query(filters, day).map_err(invalid)?;
-        let Listed { page, total_items, waiting, embeddings } =
+        let Listed { page, total_items, conversations, waiting, embeddings } =
             list(&self.state, viewer, query, filters.shown).await?;
         let now = self.state.clock.now();
         let (themes, has_more_themes) = self.themes(viewer, filters, &day).await?;
@@ -68,6 +69,7 @@ impl Ui {
             has_more,
             day: self.day_told(&day),
             total_items,
+            conversations,
             learned,
             proposals: proposals.map_err(database)?,
             mode: match mode {
@@ -214,6 +216,7 @@ struct Listed {
     page: search::ResultPage,
     /// All items of the user, whatever the filters.
     total_items: i64,
+    conversations: Option<Conversations>,
     waiting: PendingMemories,
     /// One per hit.
     embeddings: Vec<ItemEmbedding>,
@@ -235,11 +238,18 @@ async fn list(
     let rest = async {
         let mut tx = state.db.as_user(viewer.user_id).await?;
         let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
+        let conversations = match total_items {
+            0 => Some(turns::count(&mut tx, viewer.user_id).await?),
+            _ => None,
+        };
         let waiting = state.embeddings.waiting(&mut tx, viewer.user_id).await?;
         let embeddings = state.embeddings.states(&mut tx, viewer.user_id, &ids).await?;
         tx.commit().await?;
-        Ok((total_items, waiting, embeddings))
+        Ok((total_items, conversations, waiting, embeddings))
     };
-    let (total_items, waiting, embeddings) = rest.await.map_err(embedding_error)?;
-    Ok(Listed { page, total_items, waiting, embeddings })
+    let (total_items, conversations, waiting, embeddings) = rest.await.map_err(embedding_error)?;
+    let conversations = conversations.filter(|all| all.sessions > 0);
+    let conversations =
+        conversations.map(|all| Conversations { sessions: all.sessions, messages: all.messages });
+    Ok(Listed { page, total_items, conversations, waiting, embeddings })
 }

@@ -174,7 +174,7 @@ impl Ui {
                 position: message.position,
                 role: message.role.as_str(),
                 tool: answers.and_then(|id| names.get(id).cloned()),
-                at: self.moment(message.sent_at.unwrap_or(message.created_at)),
+                at: self.moment(message.said_at()),
                 content: message.content,
                 tool_calls: message
                     .tool_calls

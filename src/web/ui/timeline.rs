@@ -91,6 +91,7 @@ impl Ui {
             ("added", Some(agent)) if one.session.is_some() => {
                 format!("read in a conversation of {agent}")
             }
+            ("began" | "ended", _) => "by its dates".to_owned(),
             ("dreamt", _) => "sessions had ended".to_owned(),
             (_, Some(agent)) => format!("by {agent}"),
             (_, None) if one.by_dream == Some(true) => "by a dream".to_owned(),

@@ -220,7 +220,7 @@ fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bo
     let role = (signs_in && !is_disabled).then(|| role.view(id, name));
     let reset = signs_in.then(|| reset_step(id, name));
     view! {
-        <div class="steps">
+        <div class="user-steps">
             {shut_out.view(id, name)} {role} {reset}
         </div>
     }

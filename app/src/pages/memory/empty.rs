@@ -1,10 +1,11 @@
-//! The two ways of having nothing to show: nothing is remembered yet (how to
-//! begin), and nothing matches (what to loosen, one link for each filter).
+//! The ways of having nothing to show: nothing is remembered yet (how to
+//! begin), there are only conversations (what of them is found, and how they become memories), and nothing
+//! matches (what to loosen, one link for each filter).
 
 use leptos::prelude::*;
 
-use crate::components::{FirstSteps, TOKEN_PLACE, add_line};
-use crate::view::{MemoryFilters, StatusFilter};
+use crate::components::{FirstSteps, Paste, TOKEN_PLACE, add_line, count};
+use crate::view::{Conversations, MemoryFilters, StatusFilter};
 
 #[component]
 pub fn Beginning(public_url: String) -> impl IntoView {
@@ -21,6 +22,54 @@ pub fn Beginning(public_url: String) -> impl IntoView {
         </div>
     }
     .into_any()
+}
+
+/// Below the search box, which finds the messages.
+#[component]
+pub fn OnlyConversations(conversations: Conversations, public_url: String) -> impl IntoView {
+    let sessions = counted(conversations.sessions, "conversation", "conversations");
+    let searchable = match conversations.messages {
+        0 => " are here. Search finds their messages if that is switched on there.".to_owned(),
+        n => format!(" with {} can be searched above.", counted(n, "message", "messages")),
+    };
+    view! {
+        <div class="begin">
+            <p class="lead">
+                <a href="/sessions">{sessions}</a> {searchable}
+            </p>
+            <ol class="steps">
+                <li>
+                    <p>
+                        "Tell your agent something that lasts, such as “Remember that I take my tea without sugar.”"
+                    </p>
+                </li>
+                <li>
+                    <p>
+                        "It is a memory as soon as the agent stores it, or when the conversation ends: when the agent closes it, or after 30 minutes without a message."
+                    </p>
+                </li>
+                <li>
+                    <p>
+                        "To learn more from conversations, set a " <a href="/settings/chat">"chat model"</a>
+                        ". Without one, only explicit statements are kept, as guesses."
+                    </p>
+                    <details class="fold">
+                        <summary>"Or add a first memory by hand"</summary>
+                        <Paste caption="Add a memory" text=add_line(&public_url, TOKEN_PLACE) />
+                    </details>
+                </li>
+            </ol>
+        </div>
+    }
+    .into_any()
+}
+
+fn counted(n: i64, one: &str, several: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        n if n >= Conversations::COUNTED_MAX => format!("{} {several} and more", count(n)),
+        n => format!("{} {several}", count(n)),
+    }
 }
 
 #[component]

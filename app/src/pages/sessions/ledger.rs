@@ -125,10 +125,13 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
 fn notes(row: &LedgerRow) -> Vec<String> {
     let mut notes = Vec::new();
     if row.is_fallback {
-        notes.push(
-            "The model was not available: only explicit statements were stored. It will be tried again."
-                .to_owned(),
-        );
+        notes.push(match row.stored + row.merged {
+            0 => "No chat model has read this, and nothing was stated explicitly.".to_owned(),
+            n => format!(
+                "No chat model has read this. Explicit statements that were kept by their words alone: {}. Guesses among them go when a model reads it.",
+                count(n),
+            ),
+        });
     }
     if row.skipped_chars > 0 {
         notes.push(format!(
