@@ -64,7 +64,7 @@ pub use jobs::{
     TroubleRow, VectorsView,
 };
 pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
-pub use lineage::{LineageEdge, LineageNode, LineageView};
+pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Rival, Undo};
 pub use related::{RelatedRow, RelatedView};
 pub use secrets::{SecretRow, SecretsPage};
@@ -174,6 +174,8 @@ pub struct ItemRow {
     pub tags: Vec<String>,
     /// Why agents do not find it without asking; `None` while it is active.
     pub retired: Option<Retired>,
+    /// It is no memory, and says what does not hold any more.
+    pub outdated: Option<OutdatedMark>,
     /// When it is true: "since 2019", "no longer true: 2010 to 2015".
     pub period: Option<String>,
     pub word: Word,
@@ -341,6 +343,7 @@ pub struct ItemPage {
     pub content: String,
     pub tags: Vec<String>,
     pub retired: Option<Retired>,
+    pub outdated: Option<OutdatedMark>,
     /// Whose word it is, and how it came, in plain words.
     pub word: &'static str,
     pub source: String,

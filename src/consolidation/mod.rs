@@ -23,7 +23,6 @@ mod reading;
 pub mod reflection;
 mod round;
 mod same;
-pub mod sentences;
 mod store;
 pub mod summary;
 #[cfg(test)]
@@ -40,6 +39,7 @@ use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
+pub(crate) use crate::memories::sentences;
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
 use crate::search::Search;

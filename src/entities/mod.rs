@@ -27,7 +27,7 @@ use crate::embedding::QueryVector;
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::{normal, words};
-use crate::memories::{Day, ItemId, day};
+use crate::memories::{Day, ItemId, day, derived};
 use crate::search::{Search, store as found};
 
 /// Limit on the relations of a profile.
@@ -186,20 +186,22 @@ pub async fn profile_on(
     };
     let mut newest = found::list_found(&mut tx, user, &ids, now).await?;
     newest.sort_by_key(|item| std::cmp::Reverse((item.created_at, item.id.0)));
+    if let Some(portrait) = entity.summary.take() {
+        let of = store::list_portrait_sources(&mut tx, user, root).await?;
+        let basis = derived::basis_of_all(&mut tx, user, &of).await?;
+        entity.summary = basis.still_told(&portrait).filter(|_| !basis.is_mostly_ended());
+    }
+    let of = &[root.0];
+    let found =
+        relations::store::list_relations(&mut tx, user, of, true, day.as_of, RELATIONS_SHOWN);
+    let mut found = found.await?;
+    relations::held::follow(&mut tx, user, &mut found, day.as_of).await?;
     let profile = Profile {
         entity,
         names: model::each_once(
             store::list_names(&mut tx, user, root, day.as_of, NAMES_SHOWN).await?,
         ),
-        relations: relations::store::list_relations(
-            &mut tx,
-            user,
-            &[root.0],
-            true,
-            day.as_of,
-            RELATIONS_SHOWN,
-        )
-        .await?,
+        relations: found,
         sources: newest,
         decisions: decide::store::list_decisions(&mut tx, user, root, DECISIONS_SHOWN).await?,
     };

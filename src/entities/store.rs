@@ -206,6 +206,20 @@ pub async fn list_names(
     .await
 }
 
+/// What its portrait was written from.
+pub async fn list_portrait_sources(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: EntityId,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "SELECT summary_items FROM entities WHERE user_id = $1 AND id = $2",
+        user.0,
+        id.0,
+    );
+    Ok(found.fetch_optional(conn).await?.flatten().unwrap_or_default())
+}
+
 /// Sources that name the entity, turns last, newest first; turns only if the user searches them.
 pub async fn list_sources(
     conn: &mut PgConnection,

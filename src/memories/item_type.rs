@@ -43,6 +43,11 @@ impl ItemType {
         self == Self::Reflection || Self::ALL.contains(&self)
     }
 
+    /// Whether it stands on memories, or was said where some were read.
+    pub fn is_derived(self) -> bool {
+        matches!(self, Self::Reflection | Self::Turn | Self::Document | Self::Episode)
+    }
+
     pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
         Self::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
             Invalid::new(

@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod chatter;
 pub mod day;
+pub mod derived;
 pub mod fading;
 pub mod feed;
 pub mod history;
@@ -18,6 +19,7 @@ pub mod passages;
 pub mod period;
 pub mod provenance;
 pub mod quota;
+pub mod sentences;
 pub mod settle;
 pub mod speakers;
 pub mod store;
@@ -126,6 +128,8 @@ pub struct ItemDetails {
     pub gave_way: Vec<ReplacedItem>,
     /// `None` for other sources, and in the past.
     pub strength: Option<fading::Strength>,
+    /// What a text that was derived from others says of what does not hold.
+    pub outdated: Option<derived::Outdated>,
 }
 
 /// Returns the source as it was on `day`. For a past day there is no strength, because it is not stored.
@@ -156,7 +160,12 @@ async fn find(
         item = day::on(conn, user, item, day, now).await?;
     }
     let states = embeddings.states(conn, user, &[id.0]).await?;
+    let basis = match item.item_type.is_derived() {
+        true => derived::bases(conn, user, &[id.0], day.as_of).await?.remove(&id.0),
+        false => None,
+    };
     Ok(ItemDetails {
+        outdated: basis.and_then(|basis| basis.outdated(&item.content)),
         item,
         embedding: states[0].clone(),
         gave_way: store::list_superseded(conn, user, id, day.as_of).await?,

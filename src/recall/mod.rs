@@ -2,6 +2,7 @@
 //! budget, or nothing, which is the usual result. Nothing is repeated within a session or taken from that session, and
 //! trivial messages are not searched for.
 
+mod held;
 mod section;
 mod store;
 mod trivial;
@@ -22,6 +23,7 @@ use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::query::Ingredients;
 use crate::search::reciprocal::reciprocal;
 use crate::search::{CandidateSignals, Filters, LentFound, Search, snippet};
+use held::{Wanted, held_sources};
 use section::Section;
 use store::RecallSource;
 pub use trivial::is_trivial;
@@ -271,7 +273,9 @@ impl Recall {
             None => self.db.as_user(user).await?,
         };
         let lent = gathered.lent.as_ref();
-        let mut sources = self.sources(tx, lent, viewer, &wanted, session_id, now).await?;
+        let terms = &gathered.terms;
+        let told = Wanted { terms, session: session_id, now };
+        let mut sources = self.sources(tx, lent, viewer, &wanted, told).await?;
         sources.retain(|(source, _)| {
             source.period.phase(now) != PeriodPhase::Over || !out_of_time.contains(&source.id.0)
         });
@@ -319,6 +323,7 @@ impl Recall {
     ) -> Result<Option<i64>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let latest = reflection::find_latest(&mut tx, user).await?;
+        let latest = reflection::still_told(&mut tx, user, latest).await?;
         tx.commit().await?;
         let latest = latest.filter(|latest| !told.contains(&latest.id.0));
         let told = latest.filter(|latest| {
@@ -329,28 +334,29 @@ impl Recall {
         Ok(told.map(|latest| latest.id.0))
     }
 
-    /// The sources with their relevance, sorted by relevance × strength. `session` applies to the viewer's own ones only.
+    /// The sources with their relevance, sorted by relevance × strength. The session applies to the viewer's own ones only.
     async fn sources(
         &self,
         mut tx: Tx,
         lent: Option<&LentFound>,
         viewer: &Viewer,
         wanted: &[(i64, f64)],
-        session: Option<i64>,
-        now: OffsetDateTime,
+        told: Wanted<'_>,
     ) -> Result<Vec<(RecallSource, f64)>, sqlx::Error> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
         let ids: Vec<i64> = wanted.iter().map(|(id, _)| *id).collect();
-        let mut rows = store::list_sources(&mut tx, viewer.user_id, &ids, session, now).await?;
+        let mut relevance: HashMap<i64, f64> = wanted.iter().copied().collect();
+        let user = viewer.user_id;
+        let mut rows = held_sources(&mut tx, user, &ids, &told, &mut relevance).await?;
         // Released before another connection is acquired, to avoid a deadlock of the pool.
         tx.commit().await?;
         if let Some(lent) = lent.filter(|lent| ids.iter().any(|id| lent.has(*id)))
             && let Some(mut tx) = lent.begin().await?
         {
-            let of_lent =
-                store::list_sources(&mut tx, lent.lent().user_id, &ids, None, now).await?;
+            let (user, told) = (lent.lent().user_id, Wanted { session: None, ..told });
+            let of_lent = held_sources(&mut tx, user, &ids, &told, &mut relevance).await?;
             let named = of_lent.into_iter().map(|row| RecallSource {
                 memory_of: lent.name_of(row.id.0),
                 trust: row.trust.read_by_another(lent.lent().is_anothers(viewer.user_id)),
@@ -358,7 +364,6 @@ impl Recall {
             });
             rows.extend(named.collect::<Vec<_>>());
         }
-        let relevance: HashMap<i64, f64> = wanted.iter().copied().collect();
         let mut sources: Vec<(RecallSource, f64)> = rows
             .into_iter()
             .map(|row| {

@@ -128,6 +128,7 @@ mod tests {
             theme: None,
             key: None,
             text: text.to_owned(),
+            whole: None,
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,

@@ -52,6 +52,8 @@ pub struct RecallSource {
     pub key: Option<String>,
     /// An episode's abstract, otherwise the content.
     pub text: String,
+    /// An episode's whole text.
+    pub whole: Option<String>,
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
@@ -76,6 +78,7 @@ pub async fn list_sources(
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
+                  CASE WHEN e.source_id IS NOT NULL THEN i.content END AS whole,
                   coalesce(e.ended_at, i.created_at) AS "at!", i.valid_from, i.valid_until, u.time_zone
            FROM users u CROSS JOIN unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
@@ -105,6 +108,7 @@ pub async fn list_sources(
             theme: row.theme,
             key: row.key,
             text: row.text,
+            whole: row.whole,
             source: row.source,
             trust: Trust::from_column(&row.trust),
             at: row.at,

@@ -4,6 +4,7 @@ use time::OffsetDateTime;
 
 use super::reader::vectors::Direction;
 use crate::memories::day::PastState;
+use crate::memories::derived::Outdated;
 use crate::memories::{
     DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
 };
@@ -102,6 +103,21 @@ pub struct FoundItem {
     pub turn: Option<TurnPosition>,
     pub part: Option<DocumentPart>,
     pub span: Option<EpisodeSpan>,
+    pub replaced: ReplacedText,
+}
+
+/// What a row says of what does not hold any more ([`super::replaced`]).
+#[derive(Clone, Debug, Default)]
+pub struct ReplacedText {
+    pub outdated: Option<Outdated>,
+    /// It says what a person or an agent archived.
+    pub is_forgotten: bool,
+    /// What replaced what it says, and when.
+    pub successors: Vec<(ItemId, OffsetDateTime)>,
+    /// The memories that it stands on, too, and that hold.
+    pub held: Vec<ItemId>,
+    /// What may still be told of it, if it is not all.
+    pub rest: Option<String>,
 }
 
 impl FoundItem {

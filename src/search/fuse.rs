@@ -43,7 +43,6 @@ pub const CHATTER_WEIGHT: f64 = 0.4;
 
 /// Factor of the score of what is over or has not begun: what holds ranks first.
 pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
-
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
 
@@ -52,7 +51,7 @@ pub const EPISODE_WEIGHT: f64 = 0.7;
 
 /// Why a hit has its rank (`explain: true`). The score is `scale · strength · tier_weight · own_weight · (likeness_scale ·
 /// (semantic_weight · semantic_normalised + lexical_weight · lexical + neighbours) + speaker + entities + time + trust) +
-/// exact`.
+/// exact + replaces`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance of the nearest passage, 0 to 2; `None` without a ready embedding of the item or of the query.
@@ -91,6 +90,8 @@ pub struct Explanation {
     /// Lifts a text with all rare words of the query above those that are only like it (if the query is a sentence, not above
     /// what is much nearer), and one with more of the query's identifiers above all others.
     pub exact: f64,
+    /// Lifts what replaced something to the text that still says it.
+    pub replaces: f64,
     /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
     /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun.
     pub tier_weight: f64,
@@ -168,6 +169,7 @@ impl Explanation {
             neighbours: 0.0,
             likeness_scale: 1.0,
             exact: 0.0,
+            replaces: 0.0,
             tier_weight: candidate.tier_weight(),
             own_weight: candidate.own_weight(),
             strength: 1.0,
@@ -176,7 +178,7 @@ impl Explanation {
     }
 
     pub fn score(&self) -> f64 {
-        self.strength * (self.likeness() + self.beside()) + self.exact
+        self.strength * (self.likeness() + self.beside()) + self.exact + self.replaces
     }
 
     /// Meaning and words in common.

@@ -16,6 +16,7 @@ pub mod reader;
 pub mod reciprocal;
 mod related;
 pub mod relevance;
+pub mod replaced;
 mod restrict;
 pub mod snippet;
 pub mod store;

@@ -166,6 +166,16 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// Whether any active memory may be found.
+    pub fn are_open(&self) -> bool {
+        self.types.is_empty()
+            && self.theme.is_none()
+            && self.recency_days.is_none()
+            && self.embedding.is_none()
+            && self.agent.is_none()
+            && self.tag.is_none()
+    }
+
     /// Turns have no theme and are never archived.
     pub fn wants_turns(&self) -> bool {
         let by_type = self.types.is_empty() || self.types.contains(&ItemType::Turn);

@@ -1,6 +1,6 @@
 //! From candidates to results: ranked or by date. Each hit is read from the database under the rights of its memory's owner.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sqlx::PgConnection;
@@ -9,6 +9,7 @@ use super::candidate::{CandidateSignals, FoundItem};
 use super::fuse::{self, Explanation};
 use super::query::{Cursor, SearchQuery};
 use super::reader::IndexRequest;
+use super::replaced::{self, RankedCandidates};
 use super::{
     Hit, LentFound, Mode, ResultPage, Search, WeighedTerms, arms, kept, lent, relevance, snippet,
     store,
@@ -39,7 +40,7 @@ impl Search {
         query: &SearchQuery,
     ) -> Result<ResultPage, sqlx::Error> {
         let RankingInput { mut tx, user, signals, terms, lent, time } = found;
-        let confidence = relevance::of_answer(&signals, terms.len());
+        let mut confidence = relevance::of_answer(&signals, terms.len());
         let has_near = signals.iter().any(|c| c.is_near);
         // Without similarities, the threshold is ignored.
         let similarity_min = query.min_similarity.filter(|_| has_near);
@@ -64,13 +65,26 @@ impl Search {
             fuse::spread(&mut ranked, query.limit);
         }
         kept::keep(&mut ranked, &kept.unwrap_or_default(), query.limit);
-        let mut hits = Vec::new();
-        // Some rows may have been deleted since.
-        while hits.len() < query.limit && !ranked.is_empty() {
-            let most = ranked.len().min(query.limit - hits.len());
-            let next: Vec<_> = ranked.drain(..most).collect();
-            hits.extend(self.hits(&mut tx, user, lent.as_ref(), next, query, &terms).await?);
+        let (mut hits, mut next) = (Vec::new(), 0);
+        let mut left_out: HashSet<ItemId> = HashSet::new();
+        // Some rows may have been deleted since, and some say what was forgotten.
+        while hits.len() < query.limit && next < ranked.len() {
+            let most = ranked.len().min(next + query.limit - hits.len());
+            let found = ranked[next..most].to_vec();
+            let read = self.hits(&mut tx, user, lent.as_ref(), found, query, &terms).await?;
+            let is_left_out = |hit: &Hit| replaced::is_left_out(&hit.item, &query.filters);
+            let (gone, read): (Vec<Hit>, Vec<Hit>) = read.into_iter().partition(is_left_out);
+            left_out.extend(gone.iter().map(|hit| hit.item.id));
+            hits.extend(read);
+            next = most;
         }
+        if !left_out.is_empty() {
+            let found = ranked.iter().map(|(found, _)| found);
+            let found = found.filter(|found| !left_out.contains(&found.id)).cloned();
+            confidence = relevance::of_answer(&found.collect::<Vec<_>>(), terms.len());
+        }
+        let from = RankedCandidates { all: &ranked, lent: lent.as_ref(), terms: &terms, time };
+        self.put_behind(&mut tx, user, &mut hits, from, query).await?;
         // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);
         Ok(ResultPage {
@@ -135,7 +149,7 @@ impl Search {
     }
 
     /// The rows of these ids, own and lent, each under its owner's rights.
-    async fn rows(
+    pub(super) async fn rows(
         &self,
         tx: &mut Option<Tx>,
         user: UserId,
@@ -154,6 +168,7 @@ impl Search {
             };
             rows = store::list_found(&mut own_tx, user, &own, now).await?;
             as_then(&mut own_tx, user, &mut rows, day).await?;
+            replaced::read(&mut own_tx, user, &mut rows, day).await?;
             // Released before another connection is acquired, to avoid a deadlock of the pool.
             *tx = lent.is_none().then_some(own_tx);
         }
@@ -163,6 +178,7 @@ impl Search {
             let owner = lent.lent().user_id;
             let mut theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
             as_then(&mut tx, owner, &mut theirs, day).await?;
+            replaced::read(&mut tx, owner, &mut theirs, day).await?;
             // Turns are not lent, nor the session of an episode.
             let theirs = theirs.into_iter().filter(|row| row.turn.is_none());
             rows.extend(theirs.map(|row| FoundItem {
@@ -205,6 +221,7 @@ impl Search {
         let day = &filters.day;
         let rows = self.rows(&mut tx, user, lent.as_ref(), &ids, day).await?;
         let mut rows: Vec<FoundItem> = rows.into_values().collect();
+        rows.retain(|row| !replaced::is_left_out(row, &filters));
         rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
         let cursor = next.map(|(created_at, id)| {
             Cursor { created_at: arms::time_of(created_at), id: ItemId(id) }.encode()
@@ -258,7 +275,7 @@ async fn as_then(
 }
 
 impl Hit {
-    fn new(
+    pub(super) fn new(
         item: FoundItem,
         explanation: Explanation,
         found: &CandidateSignals,

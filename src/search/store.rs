@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::arms::entity::QueryEntity;
 use super::arms::scanned::ScannedTexts;
-use super::candidate::FoundItem;
+use super::candidate::{FoundItem, ReplacedText};
 use crate::accounts::UserId;
 use crate::db::is_statement_timeout;
 use crate::embedding::{SpaceId, Vector};
@@ -78,6 +78,7 @@ pub async fn list_found(
                 message,
                 role: row.source.clone(),
             }),
+            replaced: ReplacedText::default(),
             span: EpisodeSpan::of(session, (row.began_at, row.ended_at)),
             source: row.source,
             part: DocumentPart::of(

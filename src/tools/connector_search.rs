@@ -90,8 +90,12 @@ impl Tool for ConnectorSearch {
 impl Citation {
     fn new(public_url: &PublicUrl, hit: Hit) -> Self {
         let id = hit.item.id;
+        let title = title_of(&with_key(hit.item.key.as_deref(), &hit.item.content));
         Self {
-            title: title_of(&with_key(hit.item.key.as_deref(), &hit.item.content)),
+            title: match hit.item.replaced.outdated {
+                Some(outdated) => format!("({outdated}) {title}"),
+                None => title,
+            },
             url: page_of(public_url, id),
             touched: hit.item.part.map_or(id.0, |part| part.document),
             is_lent: hit.memory_of.is_some(),

@@ -37,7 +37,7 @@ pub async fn get(
 
 /// Without the source conversation, and without the owner's settings.
 fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
-    let ItemDetails { item, embedding, .. } = found;
+    let ItemDetails { item, embedding, outdated, .. } = found;
     ItemDetails {
         item: MemoryItem {
             trust: item.trust.read_by_another(is_anothers),
@@ -56,6 +56,7 @@ fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
         },
         gave_way: Vec::new(),
         strength: None,
+        outdated,
     }
 }
 

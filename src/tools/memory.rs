@@ -13,6 +13,8 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
+use crate::memories::ItemId;
+use crate::memories::derived::Outdated;
 
 const LISTED: usize = 20;
 const FOUND: usize = 8;
@@ -86,6 +88,11 @@ fn lines_of(found: &Value) -> String {
         let begins_with = |key: &str| words.starts_with(&format!("{key}: "));
         let has_key = hit["key"].as_str().is_some_and(begins_with);
         let key = if has_key { String::new() } else { told("key", "key") };
+        let outdated = match (hit["replaced_by"].as_i64(), hit["no_longer_held"].as_bool()) {
+            (Some(id), _) => format!(", {}", Outdated::ReplacedBy(ItemId(id))),
+            (_, Some(true)) => format!(", {}", Outdated::NotHeld),
+            _ => String::new(),
+        };
         let dated = |field: &str, before: &str| {
             let date = hit[field].as_str().and_then(|at| at.get(..10));
             date.map(|date| format!(", {before} {date}")).unwrap_or_default()
@@ -95,7 +102,7 @@ fn lines_of(found: &Value) -> String {
             Some(_) => dated("valid_from", "only from"),
             None => String::new(),
         };
-        format!("#{id} ({day}, {trust}{key}{of}{holds}) {words}")
+        format!("#{id} ({day}, {trust}{key}{of}{holds}{outdated}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::values::{
-    DateText, EpisodeOrigin, FoundType, PartOrigin, ToolEmbeddingState, ToolTrust, TurnOrigin,
-    WholeNumber, zone_of,
+    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolEmbeddingState, ToolTrust,
+    TurnOrigin, WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
@@ -88,6 +88,8 @@ pub struct GetOutput {
     last_accessed: Option<OffsetDateTime>,
     /// The item that was added under the same key later.
     superseded_by: Option<i64>,
+    #[serde(flatten)]
+    outdated: OutdatedText,
     /// Items that contradict it and were put aside for it.
     contradicted_by: Vec<i64>,
     #[serde(with = "time::serde::rfc3339")]
@@ -193,7 +195,7 @@ pub(super) async fn read(
 
 impl GetOutput {
     fn new(found: ItemDetails, now: OffsetDateTime) -> Self {
-        let ItemDetails { item, embedding, gave_way, strength } = found;
+        let ItemDetails { item, embedding, gave_way, strength, outdated } = found;
         let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
         let status = item.status_at(now).as_str();
         Self {
@@ -219,6 +221,7 @@ impl GetOutput {
             strength: strength.map(|strength| strength.value),
             access_count: strength.map(|strength| strength.access_count),
             last_accessed: strength.and_then(|strength| strength.last_accessed),
+            outdated: outdated.into(),
             superseded_by: item.successor.map(|id| id.0),
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,

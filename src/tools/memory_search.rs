@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
 use super::values::{
-    DateText, EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber, zone_of,
+    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
+    WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -161,6 +162,8 @@ struct ResultItem {
     /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
+    #[serde(flatten)]
+    outdated: OutdatedText,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<TurnOrigin>,
@@ -212,6 +215,8 @@ struct Explain {
     likeness_scale: f64,
     /// Added for what has all rare words of the query, or more of its numbers, addresses and codes than the others.
     exact: f64,
+    /// Added to what replaced something that is found, and stands before it.
+    replaces: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
     scale: f64,
     /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, for what states nothing, and for what is over or ahead.
@@ -222,7 +227,7 @@ struct Explain {
     strength: f64,
 }
 
-/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact`.
+/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
 #[derive(Serialize, JsonSchema)]
 struct SignalWeights {
     semantic: f64,
@@ -350,6 +355,7 @@ impl ResultItem {
                 neighbours: why.neighbours,
                 likeness_scale: why.likeness_scale,
                 exact: why.exact,
+                replaces: why.replaces,
                 scale: why.scale,
                 tier: why.tier_weight,
                 own: why.own_weight,
@@ -376,6 +382,7 @@ impl ResultItem {
             tags: hit.item.tags,
             owner: hit.item.owner,
             memory_of: hit.memory_of.map(|name| name.to_string()),
+            outdated: hit.item.replaced.outdated.into(),
             said_in: hit.item.turn.map(TurnOrigin::from),
             part_of: hit.item.part.map(PartOrigin::from),
             told_of: hit.item.span.map(EpisodeOrigin::from),

@@ -13,6 +13,7 @@ use crate::db::{Db, UserId};
 use crate::embedding::EmbeddingState;
 use crate::entities::Relation;
 use crate::input::Invalid;
+use crate::memories::derived::Outdated;
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
@@ -472,6 +473,29 @@ impl RelationOut {
             item_id: evidence.and_then(|e| e.item).map(|id| id.0),
             subject: relation.subject.as_str().to_owned(),
             object: relation.object.as_str().to_owned(),
+        }
+    }
+}
+/// What a message, an episode or what was written of memories says of what does not hold.
+#[derive(Serialize, JsonSchema)]
+pub struct OutdatedText {
+    /// What it says was replaced: this memory holds in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_by: Option<i64>,
+    /// What it says holds no more, and nothing holds in its place.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    no_longer_held: bool,
+}
+
+impl From<Option<Outdated>> for OutdatedText {
+    fn from(outdated: Option<Outdated>) -> Self {
+        Self {
+            replaced_by: match outdated {
+                Some(Outdated::ReplacedBy(newer)) => Some(newer.0),
+                _ => None,
+            },
+            no_longer_held: outdated == Some(Outdated::NotHeld),
         }
     }
 }

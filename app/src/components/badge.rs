@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::kinds::shape_of;
-use crate::view::{EmbeddingState, Retired};
+use crate::view::{EmbeddingState, OutdatedMark, Retired};
 
 /// Each state's shape in a box of 12 by 12.
 fn shape_of_state(state: &str) -> &'static str {
@@ -33,7 +33,9 @@ fn shape_of_state(state: &str) -> &'static str {
         "paused" => "M2 1.5h3v9H2zM7 1.5h3v9H7z",
         "nothing" | "undone" => "M1.5 5.2h9v1.7h-9z",
         // an arrow past a bar; a full stop
-        "past" | "skipped" | "no longer applies" => "M1.5 1.5 7.5 6l-6 4.5zM8.5 1.5h2v9h-2z",
+        "past" | "skipped" | "no longer applies" | "no longer held" => {
+            "M1.5 1.5 7.5 6l-6 4.5zM8.5 1.5h2v9h-2z"
+        }
         "completed" => "M3 3h6v6H3z",
         "off" | "disabled" | "memory off" => "M6 1a5 5 0 1 1 0 10A5 5 0 0 1 6 1zM3 5.2v1.6h6V5.2z",
         _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
@@ -48,6 +50,21 @@ pub fn retired_state(retired: Retired) -> &'static str {
         Retired::PutAside => "contradicted",
         Retired::Expired => "expired",
         Retired::Faded => "faded",
+    }
+}
+
+/// What a text says of what does not hold any more: "replaced by #43".
+#[component]
+pub fn OutdatedBadge(mark: OutdatedMark) -> impl IntoView {
+    match mark {
+        OutdatedMark::ReplacedBy(newer) => view! {
+            <a class="badge badge-outline above" href=format!("/memory/{newer}")>
+                <Shape shape=shape_of_state("superseded") />
+                {format!("replaced by #{newer}")}
+            </a>
+        }
+        .into_any(),
+        OutdatedMark::NotHeld => view! { <StateBadge state="no longer held" /> }.into_any(),
     }
 }
 

@@ -3,7 +3,9 @@
 
 use leptos::prelude::*;
 
-use super::{EmbeddingMark, Marked, Score, StateBadge, TypeBadge, When, retired_state};
+use super::{
+    EmbeddingMark, Marked, OutdatedBadge, Score, StateBadge, TypeBadge, When, retired_state,
+};
 use crate::view::{self, EmbeddingState, MemoryFilters, Span};
 
 /// Who alone sees it: "for claude-code only"; nothing where it is shared.
@@ -86,6 +88,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     {row.period.map(|period| view! { <span class="badge badge-outline">{period}</span> })}
                     <OwnerBadge owner=row.owner />
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
+                    {row.outdated.map(|mark| view! { <OutdatedBadge mark /> })}
                     {mark}
                     {row
                         .tags

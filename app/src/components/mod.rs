@@ -32,7 +32,9 @@ mod unseen;
 
 pub use crate::kinds::{ENTITY_TYPES, ITEM_TYPES, TOOLS, did, shape_of};
 pub use crate::words::{count, documents, memories, rate, size, some_texts, texts, time_left};
-pub use badge::{EmbeddingMark, Shape, StateBadge, TypeBadge, WordBadge, retired_state, type_name};
+pub use badge::{
+    EmbeddingMark, OutdatedBadge, Shape, StateBadge, TypeBadge, WordBadge, retired_state, type_name,
+};
 pub use beginning::FirstSteps;
 pub use call::{Call, Run};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};

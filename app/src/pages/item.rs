@@ -18,7 +18,8 @@ use crate::components::{
 };
 use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
-    MemoryFilters, Moment, PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
+    MemoryFilters, Moment, OutdatedMark, PartPlace, PutAside, Reading, Retired, SourceItem,
+    SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use related::Related;
@@ -87,6 +88,16 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
         };
         view! { <p class="aside">{why} ": agents find it only when they include archived memories."</p> }
     });
+    let outdated = item.outdated.map(|mark| {
+        let why = match mark {
+            OutdatedMark::ReplacedBy(newer) => {
+                view! { "It says what has changed since: " {memory_link(newer)} " holds now." }
+                    .into_any()
+            }
+            OutdatedMark::NotHeld => "It says what is not held any more.".into_any(),
+        };
+        view! { <p class="aside">{why}</p> }
+    });
     view! {
         <DayBanner day=item.day.clone() today=format!("/memory/{}", item.id) />
         <article class="item">
@@ -97,6 +108,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Content text=item.content.clone() />
                     <Names names=item.names.clone() />
                     {retired}
+                    {outdated}
                     <Derived ids=item.derived.clone() />
                     <Changes fact=item.fact.clone() />
                     <Chain older=item.superseded.clone() newer=item.superseded_by />

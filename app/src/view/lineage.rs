@@ -30,3 +30,11 @@ pub struct LineageEdge {
     /// "replaced by" and its like.
     pub how: &'static str,
 }
+
+/// What a text that was derived from memories says of what does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutdatedMark {
+    /// This memory holds in its place.
+    ReplacedBy(i64),
+    NotHeld,
+}

@@ -25,7 +25,7 @@ use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
 use crate::memories::settle::{Settlement, may_give_way};
 use crate::memories::store::find_item;
-use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust, feed};
+use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust, derived, feed};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
@@ -203,9 +203,18 @@ impl Consolidation {
         };
         let bounds = (EPISODE_CHARS_MAX, EPISODES_MAX);
         let mut episodes = store::list_waiting(&mut tx, user, owner, bounds, now).await?;
+        let told = episodes.iter().map(|one| one.fact.clone()).collect();
+        let told = derived::still_told(&mut tx, user, told, |fact| (fact.id.0, &mut fact.content));
+        let told = told.await?;
         tx.commit().await?;
-        let facts = within_bounds(episodes.iter().map(|one| one.fact.clone()).collect());
-        episodes.truncate(facts.len());
+        let facts = within_bounds(told.clone());
+        // One that tells nothing that holds is done with those around it.
+        let next = told.get(facts.len()).map(|next| next.id);
+        let read = episodes.iter().position(|one| Some(one.fact.id) == next);
+        episodes.truncate(read.unwrap_or(episodes.len()));
+        if facts.is_empty() {
+            return self.keep_dream(user, owner, &episodes, None, &[]).await;
+        }
         let asked = prompt::ask_document(&facts);
         let purpose = ChatPurpose::Dreaming;
         let answer = dreamer.ask_in_round(user, purpose, (&asked, None), TEMPERATURE);

@@ -20,7 +20,7 @@ use crate::embedding::{QueryVector, serving_space};
 use crate::entities::{self, RelationEvidence};
 use crate::memories::mentions::normal::words;
 use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
-use crate::memories::{ItemId, Trust, with_key};
+use crate::memories::{ItemId, Trust, derived, with_key};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
 
@@ -83,7 +83,19 @@ impl Consolidation {
         let mut tx = self.db.as_user(user).await?;
         let bounds = (MENTIONS_ENOUGH, CONTENT_CHARS_MAX, ITEMS_A_NIGHT);
         let items = store::list_poor(&mut tx, user, bounds, self.now()).await?;
+        let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
+        let bases = derived::bases(&mut tx, user, &ids, None).await?;
         tx.commit().await?;
+        // What says what does not hold any more names nothing new.
+        let (outdated, items): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| {
+            bases.get(&item.id).is_some_and(|basis| basis.outdated(&item.content).is_some())
+        });
+        if !outdated.is_empty() {
+            let ids: Vec<i64> = outdated.iter().map(|item| item.id).collect();
+            let mut tx = self.db.as_writer(user).await?;
+            store::note_enriched(&mut tx, user, &ids, self.now()).await?;
+            tx.commit().await?;
+        }
         let zone = self.zone(user).await?;
         for some in items.chunks(ITEMS_AT_ONCE) {
             if slice.is_stopping() {
@@ -209,7 +221,16 @@ impl Consolidation {
                 self.now(),
             )
             .await?;
+            let told =
+                derived::still_told(&mut tx, user, told, |item| (item.id, &mut item.content));
+            let told = told.await?;
             tx.commit().await?;
+            if told.is_empty() {
+                let mut tx = self.db.as_writer(user).await?;
+                store::set_summary(&mut tx, user, (&one, &[]), None, None, self.now()).await?;
+                tx.commit().await?;
+                continue;
+            }
             let memories: Vec<String> =
                 told.iter().map(|item| item.with_key().into_owned()).collect();
             let ask = prompt::portrait(&one.name, &memories);

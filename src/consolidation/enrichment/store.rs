@@ -113,8 +113,8 @@ pub struct EntityWithoutPortrait {
     pub mentions: i64,
 }
 
-/// Entities that are mentioned often, and half as often again since their last portrait, with at least one
-/// shared mention.
+/// Entities that are mentioned often, with at least one shared mention: half as often again since their last portrait, or
+/// something that this was written from holds no more.
 pub async fn list_unportrayed(
     conn: &mut PgConnection,
     user: UserId,
@@ -127,9 +127,16 @@ pub async fn list_unportrayed(
            JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions FROM entity_names
                          WHERE user_id = $1 AND entity_id = e.id) n ON true
            WHERE e.user_id = $1 AND e.merged_into IS NULL AND NOT e.is_user AND e.type NOT IN ('date', 'email', 'url')
-             AND n.mentions >= $2 AND n.mentions * 2 >= e.summary_mentions * 3
-             AND (e.summary IS NULL OR e.summary_mentions < n.mentions)
-             AND (e.summary_at IS NULL OR e.summary_mentions < n.mentions)
+             AND n.mentions >= $2
+             AND (n.mentions * 2 >= e.summary_mentions * 3
+                  AND (e.summary IS NULL OR e.summary_mentions < n.mentions)
+                  AND (e.summary_at IS NULL OR e.summary_mentions < n.mentions)
+                  OR EXISTS (SELECT FROM memory_items f
+                             WHERE f.user_id = $1 AND f.id = ANY (e.summary_items) AND f.status = 'archived' AND f.live_until > e.summary_at)
+                  OR EXISTS (SELECT FROM memory_items i LEFT JOIN episodes p ON p.user_id = $1 AND p.source_id = i.id
+                             JOIN memory_items f ON f.user_id = $1 AND f.session_id = coalesce(i.turn_session_id, p.session_id)
+                             WHERE i.user_id = $1 AND i.id = ANY (e.summary_items) AND f.status = 'archived' AND f.live_until > e.summary_at
+                               AND (p.source_id IS NOT NULL OR f.message_id = i.turn_position)))
              AND EXISTS (SELECT FROM entity_names o JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = o.id
                          JOIN memory_items i ON i.user_id = $1 AND i.id = m.source_id
                          WHERE o.user_id = $1 AND o.entity_id = e.id AND i.owner_agent_id IS NULL)

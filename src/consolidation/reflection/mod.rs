@@ -4,6 +4,7 @@
 
 mod store;
 
+use sqlx::PgConnection;
 use time::Duration;
 
 use super::prompt::{Prompt, as_data};
@@ -15,7 +16,8 @@ use super::{Consolidation, ConsolidationError};
 use crate::accounts::Viewer;
 use crate::db::{Db, UserId};
 use crate::memories::{
-    ItemId, ItemSource, ItemType, MemoryError, NewItem, Provenance, Trust, add_in, replace_in,
+    ItemId, ItemSource, ItemType, MemoryError, NewItem, Provenance, Trust, add_in, derived,
+    replace_in,
 };
 use crate::providers::chat::ChatPurpose;
 pub use store::{LatestReflection, find_latest, insert_origins};
@@ -48,6 +50,23 @@ pub struct Origins {
     /// How many of its sources no longer exist: they expired.
     pub gone: i64,
     pub derived: Vec<ItemId>,
+}
+
+/// What may still be told of it; nothing, if its sources mostly do not hold any more.
+///
+/// # Errors
+/// Only database errors.
+pub async fn still_told(
+    conn: &mut PgConnection,
+    user: UserId,
+    latest: Option<LatestReflection>,
+) -> Result<Option<LatestReflection>, sqlx::Error> {
+    let Some(latest) = latest else {
+        return Ok(None);
+    };
+    let basis = derived::basis_of_all(conn, user, &[latest.id.0]).await?;
+    let told = basis.still_told(&latest.content).filter(|_| !basis.is_mostly_ended());
+    Ok(told.map(|content| LatestReflection { content, ..latest }))
 }
 
 /// The sources of an item, and what was written from it.
@@ -83,6 +102,10 @@ impl Consolidation {
         }
         let bounds = (facts::FACT_CHARS_MAX as i32, SOURCES_MAX);
         let recent = store::list_recent(&mut tx, user, now - WEEK, bounds, now).await?;
+        let recent = derived::still_told(&mut tx, user, recent, |one| {
+            (one.fact.id.0, &mut one.fact.content)
+        });
+        let recent = recent.await?;
         tx.commit().await?;
         if recent.iter().filter(|one| one.is_memory).count() < MEMORIES_MIN {
             return Ok(Round::Nothing(None));

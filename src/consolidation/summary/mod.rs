@@ -13,6 +13,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, is_of_a_gone_user, log_user_error};
+use crate::memories::derived::{self, TextBasis};
 use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::providers::settings::Effective;
@@ -124,6 +125,11 @@ impl Consolidation {
         let items = store::list_items(&mut tx, user, BEGINNING_CHARS_MAX).await?;
         let bounds = (BEGINNING_CHARS_MAX, OWN_MAX);
         let own = store::list_own(&mut tx, user, bounds, now).await?;
+        let ids: Vec<i64> = items.iter().map(|item| item.id.0).collect();
+        let basis = match row.body {
+            Some(_) => derived::basis_of_all(&mut tx, user, &ids).await?,
+            None => TextBasis::default(),
+        };
         tx.commit().await?;
         if !row.sees_shared {
             return Ok(of_own(own));
@@ -145,7 +151,9 @@ impl Consolidation {
                 _ => SummaryProgress::Waiting(row.next_try_at),
             },
         };
-        let told = row.body.zip(row.made_at).filter(|_| off != Some(SummaryOff::Unwanted));
+        // Until it is written again, without what does not hold any more.
+        let body = row.body.and_then(|body| basis.still_told(&body));
+        let told = body.zip(row.made_at).filter(|_| off != Some(SummaryOff::Unwanted));
         let told = told.map(|(text, made_at)| SummaryText {
             text,
             made_at,

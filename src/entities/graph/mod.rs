@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 
 use super::model::{Entity, EntityId, holds};
 use super::predicates::Predicate;
+use super::relations::held;
 use super::{EntityError, store as entities};
 use crate::db::{Db, UserId};
 use crate::memories::Period;
@@ -153,8 +154,30 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
         edges.iter().flat_map(|e| [e.from.0, e.to.0]).chain(around.map(|id| id.0)).collect();
     ids.sort_unstable();
     ids.dedup();
-    let nodes = entities::list_of_ids(&mut tx, user, &ids).await?;
+    let mut nodes = entities::list_of_ids(&mut tx, user, &ids).await?;
+    let names: HashMap<i64, &str> = nodes.iter().map(|n| (n.id.0, n.name.as_str())).collect();
+    let open = edges.iter().filter_map(|edge| match edge.tie {
+        EdgeKind::Relation { id, .. } => Some((id, *names.get(&edge.to.0)?)),
+        EdgeKind::Together(_) => None,
+    });
+    let open: Vec<(i64, &str)> = open.collect();
+    let ended = held::list_ended(&mut tx, user, &open, query.as_of).await?;
     tx.commit().await?;
+    if !ended.is_empty() {
+        edges.retain_mut(|edge| {
+            if let EdgeKind::Relation { id, period, .. } = &mut edge.tie
+                && let Some(end) = ended.get(id)
+            {
+                match end.cut(*period) {
+                    Some(cut) => *period = cut,
+                    None => return false,
+                }
+            }
+            is_true(edge, query.at)
+        });
+        let is_joined = |id| Some(id) == around || edges.iter().any(|e| e.from == id || e.to == id);
+        nodes.retain(|node| is_joined(node.id));
+    }
     let is_wanted = |node: &Entity| {
         query.types.is_empty() || query.types.contains(&node.entity_type) || Some(node.id) == around
     };

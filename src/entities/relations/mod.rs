@@ -1,6 +1,7 @@
 //! Relations between entities. If two statements contradict each other, trust and date decide, as for memories. Nothing is
 //! overwritten: a relation ends at a time, or is retired and linked to its replacement.
 
+pub mod held;
 pub(super) mod merged;
 pub mod store;
 
@@ -42,6 +43,23 @@ impl StatedRelation {
     fn trust(&self) -> Trust {
         self.evidence.trust
     }
+
+    /// Whether a relation is over for this statement: without dates it means from when it was said.
+    fn is_after(&self, other: &ExistingRelation) -> bool {
+        let until = other.period.until.filter(|_| self.period == Period::default());
+        until.is_some_and(|until| until <= self.evidence.at)
+    }
+
+    /// Since when it holds, without dates beside these: since its day, as the hour is unknown, unless another began or ended then.
+    fn begins(&self, met: &[ExistingRelation]) -> OffsetDateTime {
+        let said_at = self.evidence.at;
+        let day = said_at.replace_time(Time::MIDNIGHT);
+        let is_since = |m: &ExistingRelation| {
+            m.period.from.is_some_and(|from| from >= day)
+                || self.is_after(m) && m.period.until.is_some_and(|until| until > day)
+        };
+        if met.iter().any(is_since) { said_at } else { day }
+    }
 }
 
 /// An existing relation with the same subject and predicate.
@@ -76,9 +94,14 @@ struct StoragePlan {
 }
 
 impl StoragePlan {
-    /// Stored as stated, without conflicts.
-    fn of(stated: &StatedRelation) -> Self {
-        Self { period: stated.period, aside_for: None, changes: Vec::new() }
+    /// Stored as stated, without conflicts. What was said of before and is over begins again.
+    fn of(stated: &StatedRelation, met: &[ExistingRelation]) -> Self {
+        let is_again = |m: &ExistingRelation| {
+            stated.is_after(m) && (stated.predicate.is_single() || is_alike(m, stated))
+        };
+        let begins = met.iter().any(is_again).then(|| stated.begins(met));
+        let period = Period { from: stated.period.from.or(begins), ..stated.period };
+        Self { period, aside_for: None, changes: Vec::new() }
     }
 }
 
@@ -102,7 +125,7 @@ pub async fn note(
     }
     let plan = match stated.predicate.is_single() {
         true => plan(stated, &met),
-        false => StoragePlan::of(stated),
+        false => StoragePlan::of(stated, &met),
     };
     let retiring = apply(conn, user, &plan, None, now).await?;
     let id = store::insert_relation(conn, user, owner, stated, &plan, now).await?;
@@ -115,9 +138,14 @@ fn find_same<'a>(
     met: &'a [ExistingRelation],
     stated: &StatedRelation,
 ) -> Option<&'a ExistingRelation> {
-    met.iter().find(|m| {
-        m.object == stated.object && m.words == stated.words && overlap(m.period, stated.period)
-    })
+    let is_same = |m: &&ExistingRelation| {
+        is_alike(m, stated) && overlap(m.period, stated.period) && !stated.is_after(m)
+    };
+    met.iter().find(is_same)
+}
+
+fn is_alike(met: &ExistingRelation, stated: &StatedRelation) -> bool {
+    met.object == stated.object && met.words == stated.words
 }
 
 /// Updates one of these relations that was stated again.
@@ -174,9 +202,10 @@ pub(super) fn overlap(one: Period, other: Period) -> bool {
 /// Resolves conflicts of periods. The later statement replaces the earlier from its start date, or from when it was stated.
 /// A statement about an earlier time ends where the existing one begins; a less trusted one is stored as retired.
 fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
-    let mut plan = StoragePlan::of(stated);
+    let mut plan = StoragePlan::of(stated, met);
     let said_at = stated.evidence.at;
-    for standing in met.iter().filter(|m| overlap(m.period, stated.period)) {
+    let meets = |m: &&ExistingRelation| overlap(m.period, stated.period) && !stated.is_after(m);
+    for standing in met.iter().filter(meets) {
         // "She lived in Rome until 2021" ends no current relation.
         if let (Some(until), None) = (stated.period.until, standing.period.until) {
             match standing.period.from {
@@ -193,10 +222,7 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
         let newcomer = Newcomer { trust: stated.trust(), said_at: Some(said_at) };
         match verdict(holder, newcomer) {
             Verdict::Supersedes => {
-                // The hour is unknown, so it starts with the day on which it was stated.
-                let day = said_at.replace_time(Time::MIDNIGHT);
-                let is_since = met.iter().any(|m| m.period.from.is_some_and(|from| from >= day));
-                let begins = plan.period.from.unwrap_or(if is_since { said_at } else { day });
+                let begins = plan.period.from.unwrap_or_else(|| stated.begins(met));
                 let change = match standing.period.from.is_none_or(|from| from < begins)
                     && !standing.trust.is_below(stated.trust())
                 {

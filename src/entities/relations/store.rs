@@ -304,6 +304,37 @@ pub async fn list_relations(
     Ok(relations)
 }
 
+/// What states a relation: an item, or else a message of a session.
+pub(super) struct RelationSource {
+    pub relation: i64,
+    pub item: Option<i64>,
+    pub session: Option<i64>,
+    pub position: Option<i32>,
+}
+
+/// All sources of these relations, at most [`EVIDENCE_MAX`] each.
+pub(super) async fn list_sources_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    relations: &[i64],
+    as_of: Option<OffsetDateTime>,
+) -> Result<Vec<RelationSource>, sqlx::Error> {
+    sqlx::query_as!(
+        RelationSource,
+        r#"SELECT s.relation_id AS "relation!", s.source_id AS item, s.session_id AS session, s.position
+           FROM unnest($2::bigint[]) AS r (id) CROSS JOIN LATERAL (
+               SELECT * FROM entity_relation_sources s
+               WHERE s.user_id = $1 AND s.relation_id = r.id AND ($4::timestamptz IS NULL OR s.at <= $4)
+               ORDER BY s.id LIMIT $3) s"#,
+        user.0,
+        relations,
+        EVIDENCE_MAX,
+        as_of,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 async fn add_evidence_of(
     conn: &mut PgConnection,
     user: UserId,

@@ -9,6 +9,7 @@ pub use together::Adding;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::derived::store::note_repeat;
 use super::history::ItemState;
 use super::manage::store::change_item;
 use super::model::{ItemId, MemoryItem, NewItem, Status, TAGS_MAX};
@@ -178,6 +179,11 @@ pub async fn restate(
     let Some(old) = found.filter(|old| old.status_at(now) == Status::Active) else {
         return Ok(false);
     };
+    let provenance = item.provenance();
+    if let Some(session) = provenance.session_id {
+        let (user, message) = (viewer.user_id, provenance.message_id);
+        note_repeat(conn, user, id, session, message).await?;
+    }
     if item.trust().is_below(old.as_holder().held_by()) {
         return Ok(true);
     }

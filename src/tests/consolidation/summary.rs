@@ -145,12 +145,14 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
 
 #[tokio::test]
 async fn a_change_makes_it_stale_and_then_new() {
-    let (app, model, anna) = writing("Anna lives in Graz.").await;
+    let (app, model, anna) = writing("Anna lives in Graz. Anna rows.").await;
     let graz = anna.add("Anna lives in Graz").await;
+    anna.add("Anna rows").await;
     work_later(&app).await;
     anna.call("memory_correct", json!({ "item_id": graz, "content": "Anna lives in Linz" })).await;
+    // What holds is told of the old text.
     let told = summary(&anna).await;
-    assert_eq!(text(&told), "Anna lives in Graz.");
+    assert_eq!(text(&told), "Anna rows.");
     assert_has(&told, json!({ "stale": true, "state": "waiting" }));
     let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Your memories have changed since."));
@@ -361,9 +363,10 @@ async fn what_was_erased_is_told_no_more_at_once() {
     let browser = app.signed_in(&anna).await;
     let (_, item) = browser.get(&format!("/memory/{parrot}")).await;
     assert!(item.contains("The summary uses it"), "{item}");
-    // Archived first, as people do: the text is merely out of date.
+    // Archived first, as people do: the text is there, and what it says of that is not told.
     anna.call("memory_archive", json!({ "item_id": parrot })).await;
-    assert!(text(&summary(&anna).await).contains("parrot"));
+    assert_eq!(summary(&anna).await["summary"], Value::Null);
+    assert_eq!(app.count("memory_summaries s WHERE s::text LIKE '%parrot%'").await, 1);
     let receipt = app.delete_item(&browser, parrot).await;
     let waiting = json!({ "summary": null, "items": [], "state": "waiting" });
     assert_has(&summary(&anna).await, waiting);

@@ -134,6 +134,9 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
          SELECT $1, decode(md5($2), 'hex'), $2, $2, id, now(), 1 FROM agents WHERE user_id = $1 LIMIT 1").bind(anna.id.0).bind(CANARY).run().await;
     let stands_on = "INSERT INTO memory_summary_items VALUES ($1, $2)";
     app.sql(stands_on).bind(anna.id.0).bind(id).run().await;
+    let said_again =
+        "INSERT INTO memory_repeats SELECT $1, $2, id, 1 FROM sessions WHERE user_id = $1";
+    app.sql(said_again).bind(anna.id.0).bind(id).run().await;
     let browser = app.signed_in(&anna).await;
     upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
     while app.jobs().await.is_empty() {

@@ -115,6 +115,62 @@ async fn who_moves_again_has_lived_in_two_places_before() {
     assert_eq!(periods, expected);
 }
 
+/// What is said again after something else holds from then on: also on one day, of what has several values, and what had ended.
+#[tokio::test(crate = "crate::support::shared")]
+async fn who_comes_back_lives_there_again() {
+    let (app, anna) = TestApp::with_user().await;
+    let place = |name| (name, EntityType::Location);
+    let hours = |n: i64| MAY + Duration::hours(n);
+    let periods = async |subject: &str,
+                         predicate: &str|
+           -> Vec<(String, Option<OffsetDateTime>, Option<OffsetDateTime>)> {
+        let all = "SELECT o.name, r.valid_from, r.valid_until FROM entity_relations r JOIN entities s ON s.user_id = $1 AND s.id = r.subject_id
+                   JOIN entities o ON o.user_id = $1 AND o.id = r.object_id
+                   WHERE r.user_id = $1 AND s.name = $2 AND r.predicate = $3 AND r.retired_at IS NULL ORDER BY r.id";
+        app.sql(all).bind(anna.id.0).bind(subject).bind(predicate).rows().await
+    };
+    let of = |name: &str, from: Option<OffsetDateTime>, until: Option<OffsetDateTime>| {
+        (name.to_owned(), from, until)
+    };
+    let day = |at: OffsetDateTime| Some(at.replace_time(Time::MIDNIGHT));
+    for (name, at) in [("Graz", JANUARY), ("Linz", MAY), ("Graz", MAY + Duration::days(60))] {
+        state(app, anna.id, say("Ada Lund", "lives_in", place(name), at), None).await;
+    }
+    let back = day(MAY + Duration::days(60));
+    let expected = [of("Graz", None, day(MAY)), of("Linz", day(MAY), back), of("Graz", back, None)];
+    assert_eq!(periods("Ada Lund", "lives_in").await, expected);
+    // Said again it is the last one.
+    state(app, anna.id, say("Ada Lund", "lives_in", place("Graz"), MAY + Duration::days(90)), None)
+        .await;
+    assert_eq!(periods("Ada Lund", "lives_in").await, expected);
+    for (name, at) in [("Graz", JANUARY), ("Linz", MAY), ("Graz", hours(3)), ("Linz", hours(5))] {
+        state(app, anna.id, say("Ben Lund", "lives_in", place(name), at), None).await;
+    }
+    let same_day = [
+        of("Graz", None, day(MAY)),
+        of("Linz", day(MAY), Some(hours(3))),
+        of("Graz", Some(hours(3)), Some(hours(5))),
+        of("Linz", Some(hours(5)), None),
+    ];
+    assert_eq!(periods("Ben Lund", "lives_in").await, same_day);
+    // "Worked at Acme until January", then "works at Acme again"; and who married once more.
+    let until = Period { from: None, until: Some(JANUARY) };
+    for (subject, predicate, object) in [
+        ("Cleo Lund", "works_at", ("Acme", EntityType::Organization)),
+        ("Dora Lund", "married_to", ("Emil Berg", EntityType::Person)),
+    ] {
+        let over = Say { period: until, ..say(subject, predicate, object, JANUARY) };
+        state(app, anna.id, over, None).await;
+        state(app, anna.id, say(subject, predicate, object, MAY), None).await;
+        let again = [of(object.0, None, Some(JANUARY)), of(object.0, day(MAY), None)];
+        assert_eq!(periods(subject, predicate).await, again);
+        // Dates say which one is meant.
+        let over = Say { period: until, ..say(subject, predicate, object, MAY) };
+        state(app, anna.id, over, None).await;
+        assert_eq!(periods(subject, predicate).await, again);
+    }
+}
+
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_a_page_says_does_not_end_what_the_user_said() {
     let (app, anna) = TestApp::with_user().await;

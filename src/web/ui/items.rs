@@ -2,8 +2,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    DayFilters, Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside,
-    Retired, Span, SpanPlace, TurnPlace, Undo, Why, WhySurface, Word,
+    DayFilters, Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, OutdatedMark, PartPlace,
+    PutAside, Retired, Span, SpanPlace, TurnPlace, Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -16,6 +16,7 @@ use crate::consolidation::{dreaming, reflection};
 use crate::embedding::ItemEmbedding;
 use crate::entities;
 use crate::input::sentence;
+use crate::memories::derived::Outdated;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::period::PeriodPhase;
 use crate::memories::{
@@ -64,6 +65,7 @@ impl Ui {
             period,
             turn,
             part,
+            replaced,
             ..
         } = hit.item;
         // On an earlier day, an item that expired later was active.
@@ -78,6 +80,7 @@ impl Ui {
             snippet: spans(&hit.snippet),
             tags,
             retired: self.retired(status, is_superseded, expires_at),
+            outdated: replaced.outdated.map(outdated_mark),
             period: self.period_of(period),
             word: word(&source, trust, agent),
             owner,
@@ -240,7 +243,7 @@ impl Ui {
             Err(MemoryError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(memory_error(error)),
         };
-        let ItemDetails { item, embedding, gave_way, strength } = whole;
+        let ItemDetails { item, embedding, gave_way, strength, outdated } = whole;
         let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
             None => None,
@@ -284,6 +287,7 @@ impl Ui {
             undo: undo.map(|event| undo_view(event, now)),
             deletion: item.delete_at.map(|at| Deletion { left_ms: whole_ms(at - now) }),
             retired,
+            outdated: outdated.map(outdated_mark),
             verified: item.last_verified_at.map(|at| self.moment(at)),
             origins: origins.items.into_iter().map(source_item).collect(),
             origins_gone: origins.gone,
@@ -347,6 +351,13 @@ impl Ui {
             entity_type: entity_type.as_str(),
         });
         Ok(names.collect())
+    }
+}
+
+fn outdated_mark(outdated: Outdated) -> OutdatedMark {
+    match outdated {
+        Outdated::ReplacedBy(newer) => OutdatedMark::ReplacedBy(newer.0),
+        Outdated::NotHeld => OutdatedMark::NotHeld,
     }
 }
 

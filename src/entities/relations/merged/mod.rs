@@ -46,7 +46,7 @@ pub(in crate::entities) async fn carry_over(
         }
         let plan = match predicate.is_single() {
             true => plan(&stated, &met),
-            false => StoragePlan::of(&stated),
+            false => StoragePlan::of(&stated, &met),
         };
         if let Some(aside_for) = plan.aside_for {
             relations::link_retired(conn, user, &[id], aside_for).await?;
