@@ -10,8 +10,8 @@ use crate::search::reader::index::{Index, IndexedSource};
 const DAY: i64 = 86_400 * 1_000_000;
 /// The fall-off outside the range grows with its length, up to this.
 const LASTS_MAX: i64 = 366 * DAY;
-/// Closeness of what holds in the range, but neither began nor was said in it.
-const LASTING: f64 = 0.8;
+/// Closeness of what holds in the range, but neither began nor was said in it: if it has a beginning and an end, if not.
+const LASTING: [f64; 2] = [0.8, 0.4];
 
 /// Half-open, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,11 @@ impl TimeRange {
             at if at >= self.until => edge(at.saturating_sub(self.until), after),
             _ => 1.0,
         };
-        let lasting = if self.has_period_of(source) { LASTING } else { 0.0 };
+        let is_open = source.valid_from == i64::MIN || source.valid_until == i64::MAX;
+        let lasting = match self.has_period_of(source) {
+            true => LASTING[usize::from(is_open)],
+            false => 0.0,
+        };
         moments(source).map(of_moment).fold(lasting, f64::max)
     }
 }
