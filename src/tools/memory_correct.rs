@@ -50,12 +50,12 @@ pub struct CorrectInput {
     /// Default by source, as in memory_add.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,
-    /// Of the new text; 0: it does not expire.
+    /// 0: never.
     #[schemars(range(min = 0, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
-    /// Of the new text, as in memory_add; none: it has no known beginning.
+    /// As in memory_add; none: open.
     valid_from: Option<DateText>,
-    /// Of the new text; none: it has no end.
+    /// None: open.
     valid_until: Option<DateText>,
     /// The words it came from.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
@@ -68,7 +68,7 @@ impl Tool for MemoryCorrect {
     const TITLE: &'static str = "Correct a memory";
     const DESCRIPTION: &'static str = "Replace what an item says. Use it when the user corrects something or an item \
         has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type and tags \
-        stay unless given; dates and expiry only where the text stays. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
+        stay unless given. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = CorrectInput;
     type Output = AddOutput;
