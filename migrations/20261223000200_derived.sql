@@ -17,7 +17,8 @@ INSERT INTO account_tables (name, place) VALUES ('memory_repeats', 7);
 -- On a database that is distributed already; Citus takes no subquery in a policy.
 DO $$
 BEGIN
-    IF coalesce(current_setting('keepsake.distributed', true), '') = 'on' THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+       AND coalesce(current_setting('keepsake.distributed', true), '') = 'on' THEN
         ALTER POLICY tenant ON memory_repeats USING (user_id = current_user_id());
         PERFORM create_distributed_table('memory_repeats', 'user_id', colocate_with => 'memory_items');
     END IF;
