@@ -17,7 +17,7 @@ HOME = os.path.dirname(os.path.abspath(__file__)) if os.path.isfile(globals().ge
 FOREGROUND_S, CHECK_S, BACKGROUND_S = 0.25, 10, 60
 STDIN_BYTES, TAIL_BYTES, MESSAGES_MAX = 64 << 20, 32 << 20, 20000
 # The server's limits (src/sessions/message.rs), and a piece below its 1 MiB of a request.
-TEXT_CHARS, ID_CHARS, NAME_CHARS, CALLS, PIECE, PIECE_BYTES = 100000, 128, 128, 64, 500, 900000
+TEXT_CHARS, ID_CHARS, NAME_CHARS, CALLS, PIECE, PIECE_BYTES, PLACE_CHARS = 100000, 128, 128, 64, 500, 900000, 1000
 # What tells ours from others'. Not the whole path: JSON and a shell may write a home like /home/jürgen or /home/o'neil otherwise.
 MARKER = ".keepsake/connect.py"
 
@@ -86,11 +86,15 @@ def hook_output(client, event, given):
     if event == "start":
         if given.get("source") == "resume":
             return None
-        text = quickly(lambda: ask(config, "GET", "/api/v1/summary?format=message")["message"]["content"])
+        path = "/api/v1/summary?format=message"
+        if client == "cursor":  # The others are told of the project with the first prompt.
+            import urllib.parse
+            path += "&project=" + urllib.parse.quote(next(iter(project_of(given).values()), ""), safe="")
+        text = quickly(lambda: ask(config, "GET", path)["message"]["content"])
     elif event == "prompt":
         # Gemini CLI puts what other hooks added before the prompt.
         prompt = re.sub(r"(?s)<hook_context>.*?</hook_context>", "", given["prompt"]).strip()
-        body = {"message": clean(prompt, TEXT_CHARS), "session": session}
+        body = {"message": clean(prompt, TEXT_CHARS), "session": session, "project": project_of(given)}
         text = quickly(lambda: ask(config, "POST", "/api/v1/recall", body)["section"])
     else:
         if session and event in ("flush", "end", "hand-over"):
@@ -108,6 +112,35 @@ def hook_output(client, event, given):
 def session_of(client, given):
     name = given.get("session_id") or given.get("conversation_id")
     return identifier("%s:%s" % (client, name)) if isinstance(name, str) and name else None
+
+
+def project_of(given):
+    """The repository and the folder that the client works in, read from git's files: starting git takes too long."""
+    roots = given.get("workspace_roots") or [os.getcwd()]
+    folder = top = os.path.abspath(given.get("cwd") or roots[0])
+    found = {}
+    try:
+        while not os.path.exists(os.path.join(top, ".git")) and os.path.dirname(top) != top:
+            top = os.path.dirname(top)
+        git = os.path.join(top, ".git")
+        if os.path.isfile(git):  # Of a worktree, or of a submodule.
+            with open(git, encoding="utf-8") as file:
+                git = os.path.join(top, file.read(4096).partition("gitdir:")[2].strip())
+            if os.path.isfile(os.path.join(git, "commondir")):
+                with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
+                    git = os.path.normpath(os.path.join(git, file.read(4096).strip()))
+                top = os.path.dirname(git)
+        if os.path.isdir(git):
+            folder = top
+            with open(os.path.join(git, "config"), encoding="utf-8", errors="replace") as file:
+                remotes = re.findall(r'(?m)^\s*\[remote "([^"]*)"\]((?:\n(?!\s*\[).*)*)', file.read(1 << 20))
+            urls = [(name, re.search(r"(?m)^\s*url\s*=\s*(\S+)", lines)) for name, lines in remotes]
+            urls = [url.group(1) for name, url in sorted(urls, key=lambda remote: remote[0] != "origin") if url]
+            if urls:  # Without a password.
+                found["repository"] = re.sub(r"//[^/@]*@", "//", urls[0])
+    except OSError:
+        pass
+    return {kind: text for kind, text in dict(found, folder=folder).items() if len(text) <= PLACE_CHARS}
 
 
 def detach(work):
@@ -150,7 +183,7 @@ def hand_over(client, config, event, session, given):
         ids = [message["id"] for message in messages]
         advised = False
         for piece in pieces(messages[ids.index(last) + 1 if last in ids else 0:]):
-            advised = deliver(config, path + "/messages", {"messages": piece}).get("flush_advised") or advised
+            advised = deliver(config, path + "/messages", {"messages": piece, "project": project_of(given)}).get("flush_advised") or advised
             lock.truncate(0)
             lock.write(piece[-1]["id"])
             lock.flush()
@@ -636,12 +669,12 @@ function run(event, given) {
 // OpenCode makes this plugin more than once in a process, and may dispose another than it used.
 const sessions = new Map(), children = new Set(), pending = new Set()
 
-export const Keepsake = async ({ client }) => {
+export const Keepsake = async ({ client, directory }) => {
   const handOver = (event, sessionID) => {
     const work = client.session.messages({ path: { id: sessionID } })
       .then((answer) => {
         sessions.set(sessionID, answer.data ?? [])
-        run(event, { session_id: sessionID, messages: sessions.get(sessionID) })
+        run(event, { session_id: sessionID, messages: sessions.get(sessionID), cwd: directory })
       })
       .catch(() => {})
       .finally(() => pending.delete(work))
@@ -655,7 +688,7 @@ export const Keepsake = async ({ client }) => {
     "chat.message": async ({ sessionID }, { message, parts }) => {
       if (children.has(sessionID)) return
       try {
-        const given = { session_id: sessionID, prompt: parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\\n") }
+        const given = { session_id: sessionID, cwd: directory, prompt: parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\\n") }
         const added = await Promise.all([sessions.has(sessionID) ? undefined : run("start", given), run("prompt", given)])
         if (!sessions.has(sessionID)) sessions.set(sessionID, [])
         const last = parts.at(-1)?.id ?? "prt_keepsake"
@@ -669,7 +702,7 @@ export const Keepsake = async ({ client }) => {
       await Promise.race([Promise.all(pending), new Promise((resolve) => setTimeout(resolve, 300))])
       // OpenCode ends without waiting for what is asynchronous.
       for (const [sessionID, messages] of sessions) {
-        spawnSync(program, [...words, "hook", "opencode", "end"], { input: JSON.stringify({ session_id: sessionID, messages }), timeout: LIMIT_MS })
+        spawnSync(program, [...words, "hook", "opencode", "end"], { input: JSON.stringify({ session_id: sessionID, messages, cwd: directory }), timeout: LIMIT_MS })
       }
       sessions.clear()
     },

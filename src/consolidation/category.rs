@@ -50,6 +50,11 @@ impl Category {
 }
 
 impl Category {
+    /// Whether such a fact is of what is worked on, unless a model says otherwise; all others are of the person.
+    pub fn is_of_work(self) -> bool {
+        matches!(self, Self::Decisions | Self::ToDo)
+    }
+
     /// Days after which such a fact expires; `None`: never.
     pub fn days(self) -> Option<i64> {
         match self {

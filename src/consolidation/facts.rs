@@ -55,6 +55,8 @@ pub struct ExtractedFact {
     pub source: ItemSource,
     /// When it is valid, if that was said.
     pub period: Period,
+    /// Whether it is of the project that the conversation is about; `None`: the answer does not say.
+    pub of_project: Option<bool>,
     /// The words it comes from, as the model quotes them; may be empty.
     pub context: String,
 }
@@ -277,6 +279,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<ExtractedFact> {
         value,
         source: read_source(&text("source").unwrap_or_default()),
         period: Period::read(text("valid_from"), text("valid_until")),
+        of_project: object.get("of_project").and_then(Value::as_bool),
         context: context.chars().take(SOURCE_CONTEXT_CHARS_MAX).collect(),
     })
 }
@@ -302,6 +305,7 @@ mod tests {
             value: "Anna".to_owned(),
             source: ItemSource::UserExplicit,
             period: Period::default(),
+            of_project: None,
             context: "My name is Anna".to_owned(),
         }
     }
@@ -450,7 +454,8 @@ mod tests {
 
     #[test]
     fn the_form_given_back_is_no_fact() {
-        let schema = crate::consolidation::prompt::extraction_schema(false, true).to_string();
+        let schema =
+            crate::consolidation::prompt::extraction_schema(false, true, false).to_string();
         assert_eq!(read(&schema), Err(UnreadableAnswer));
         let empty = r#"{"facts":[{"category":"category","key":"key","value":"value","source":"source","source_context":"source_context"}]}"#;
         assert_eq!(read(empty).expect("a list").facts, []);

@@ -58,6 +58,8 @@ pub(super) fn make(
             trust,
             days: statement.category.days(),
             period: Period::default(),
+            // What a person says of themselves, or asks to remember, holds in all of them.
+            is_of_project: statement.category.is_of_work(),
             confidence: CONFIDENCE,
             said_at: said_at(messages, statement.position),
             place: statement.position,

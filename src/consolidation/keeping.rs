@@ -15,7 +15,8 @@ use crate::db::UserId;
 use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{
-    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, Provenance, with_key,
+    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, ProjectRef,
+    Provenance, with_key,
 };
 use crate::providers::chat::ChatPurpose;
 use crate::redaction::TextDoor;
@@ -62,7 +63,7 @@ impl Consolidation {
                 reading.end = end;
                 break;
             }
-            let known = self.known(viewer, one).await?;
+            let known = self.known(viewer, one, &reading).await?;
             let fact = ComparedFact {
                 theme: one.theme,
                 key: one.key.as_ref().map(ItemKey::as_str),
@@ -83,7 +84,13 @@ impl Consolidation {
         &self,
         viewer: &Viewer,
         one: &SourcedStatement,
+        reading: &Reading,
     ) -> Result<Vec<RelatedItem>, ConsolidationError> {
+        // Only what is of the same project, or of none, too, is compared.
+        let project = reading.project_of(one);
+        let of_project = reading.project.as_ref().filter(|_| project.is_some());
+        let of_project = of_project.map(|project| ProjectRef::named(&project.name));
+        let asked = of_project.unwrap_or_default();
         // As an item is embedded: with its key.
         let key = one.key.as_ref().map(ItemKey::as_str);
         let told: String = with_key(key, &one.value).chars().take(QUERY_CHARS_MAX).collect();
@@ -92,6 +99,7 @@ impl Consolidation {
             limit: Some(NEAREST),
             explain: true,
             memories_alone: true,
+            project: Some(&asked),
             ingredients: Ingredients::OF_STATEMENTS,
             ..RawQuery::default()
         };
@@ -101,7 +109,7 @@ impl Consolidation {
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
         let mut tx = self.db.as_user(viewer.user_id).await?;
-        let of_key = (one.theme, key);
+        let of_key = (one.theme, key, project);
         // A model's fact neither repeats nor replaces a guess.
         let with_guesses = one.source == ItemSource::Guess;
         let mut known =
@@ -194,7 +202,8 @@ impl Consolidation {
         };
         let mut items = vec![None; found.len()];
         for (n, (one, fate)) in found.iter().zip(fates).enumerate() {
-            let Some(item) = item_of(one, row) else {
+            let item = item_of(one, row).map(|item| item.in_project(reading.project_of(one)));
+            let Some(item) = item else {
                 counts.malformed += 1;
                 continue;
             };
@@ -269,7 +278,8 @@ impl Consolidation {
                 Some(summary) => &episode.clone().told_by_agent(&summary),
                 None => episode,
             };
-            episodes::keep(&mut tx, &self.embeddings, whose, row, last, episode).await?;
+            let project = reading.project.as_ref().map(|project| project.id);
+            episodes::keep(&mut tx, &self.embeddings, whose, row, (last, project), episode).await?;
         }
         if !matches!(end, ReadingEnd::MemoryOff) {
             self.note(&mut tx, viewer, row, reading, found).await?;

@@ -298,6 +298,7 @@ mod tests {
             value: value.to_owned(),
             source: ItemSource::UserExplicit,
             period: crate::memories::Period::default(),
+            of_project: None,
             context: context.to_owned(),
         }
     }

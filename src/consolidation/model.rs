@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::episodes::EpisodeDraft;
 use super::named::ExtractedRelation;
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemKey, ItemSource, ItemType, Period, Trust};
+use crate::memories::{ItemKey, ItemSource, ItemType, Period, Project, ProjectId, Trust};
 use crate::providers::chat::Completion;
 use crate::redaction::ScreenedField;
 use crate::sessions::ledger::AgentInput;
@@ -22,6 +22,8 @@ pub(super) struct SourcedStatement {
     pub source: ItemSource,
     pub trust: Trust,
     pub period: Period,
+    /// It is of what the session is about, not of the person.
+    pub is_of_project: bool,
     pub confidence: i16,
     /// Days until it expires.
     pub days: Option<i64>,
@@ -62,6 +64,8 @@ pub(super) enum ReadingEnd {
 /// The result of a reading.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
+    /// What the session is about.
+    pub project: Option<Project>,
     /// Without duplicates, in the order in which they are written.
     pub found: Vec<SourcedStatement>,
     /// The episode of the stretch.
@@ -109,8 +113,14 @@ impl Reading {
         fields
     }
 
+    /// The project of a statement.
+    pub(super) fn project_of(&self, one: &SourcedStatement) -> Option<ProjectId> {
+        self.project.as_ref().filter(|_| one.is_of_project).map(|project| project.id)
+    }
+
     pub(super) fn new() -> Self {
         Self {
+            project: None,
             found: Vec::new(),
             episode: None,
             handed: AgentInput::default(),

@@ -17,7 +17,7 @@ pub struct Prompt {
 
 /// Maximum known facts in the prompt, newest first.
 pub const KNOWN_MAX: usize = 60;
-const KNOWN_CHARS_MAX: usize = 4_000;
+const KNOWN_CHARS_MAX: usize = 3_800;
 /// Maximum characters of each compared statement.
 const COMPARED_CHARS_MAX: usize = 400;
 
@@ -56,6 +56,9 @@ const FORM: &str = "Answer with JSON alone: {\"facts\": [{\"category\", \"key\",
 `value` is one short statement that can be understood alone. Where it was said since when or until when it is true, `valid_from` and `valid_until` say so as 2019, 2019-05 or 2019-05-17, by the date of the conversation; otherwise they are empty. `source` is user_explicit where the user said it in so many words, conversation where it follows from what was said, tool_call where a tool's result shows it, auto_discovery where the assistant found it out unasked. \
 `source_context` repeats the words it comes from. If there is nothing to note, answer {\"facts\": []}.";
 
+/// What is worth noting of what is worked on, if that is known.
+const OF_PROJECT: &str = "The user works in the project that <project> names. Note also, whatever is said above, what is lastingly true of it: how it is built, tested, run and deployed, its rules, ports and people, what was decided and why. Each fact also has `of_project`: true if it is about that project; false if it is about the user, and true of them elsewhere, too.";
+
 /// The summary of the conversation, in the same call.
 const SUMMARY: &str = "In the same object, `summary` tells in two to five plain sentences what the conversation was about, what was decided and what is open, of what was said alone.";
 
@@ -76,6 +79,8 @@ pub struct ReadingContext {
     pub known: Vec<(String, String)>,
     /// What the person did not want to be kept, one per line.
     pub unwanted: Vec<String>,
+    /// What the conversation is about, by name.
+    pub project: Option<String>,
 }
 
 const LIKE_UNWANTED: &str = "what is of the kind of the lines between <unwanted> tags: the person did not want such things to be kept";
@@ -101,9 +106,15 @@ pub fn extraction(
     if is_flush {
         system += &format!("\n\n{OF_FLUSH}");
     }
+    if context.project.is_some() {
+        system += &format!("\n\n{OF_PROJECT}");
+    }
     if with_connections {
         system += &format!("\n\n{}", connections());
     }
+    let project = context.project.as_ref();
+    let project = project.map(|name| format!("<project>{}</project>\n", as_data(name)));
+    let project = project.unwrap_or_default();
     let mut told = String::new();
     for (key, value) in context.known.iter().take(KNOWN_MAX) {
         let line = format!("{key}: {}\n", value.replace('\n', " "));
@@ -123,7 +134,7 @@ pub fn extraction(
     Prompt {
         system,
         user: format!(
-            "{known}{unwanted}<date>{date}</date>\n<conversation>\n{}</conversation>",
+            "{known}{unwanted}{project}<date>{date}</date>\n<conversation>\n{}</conversation>",
             as_data(window)
         ),
     }
@@ -133,7 +144,7 @@ pub fn extraction(
 pub fn repeats_prompt(answer: &str) -> bool {
     let begins = answer.trim_start_matches(|c: char| c.is_whitespace() || c == '`');
     answer.contains(TASK)
-        || ["<conversation>", "<date>", "<known>", "<unwanted>"]
+        || ["<conversation>", "<date>", "<known>", "<unwanted>", "<project>"]
             .iter()
             .any(|tag| begins.starts_with(tag))
 }
@@ -144,7 +155,7 @@ pub(crate) fn as_data(text: &str) -> String {
 }
 
 /// The JSON schema of an answer to [`extraction`], for servers that can enforce one.
-pub fn extraction_schema(with_connections: bool, is_flush: bool) -> Value {
+pub fn extraction_schema(with_connections: bool, is_flush: bool, of_project: bool) -> Value {
     let of_flush = Category::OF_FLUSH.into_iter().filter(|_| is_flush);
     let categories = Category::ALL.into_iter().chain(of_flush);
     let categories: Vec<&str> = categories.map(Category::as_str).collect();
@@ -172,6 +183,12 @@ pub fn extraction_schema(with_connections: bool, is_flush: bool) -> Value {
         "required": ["facts", "summary"],
         "additionalProperties": false,
     });
+    if of_project {
+        let fact = &mut schema["properties"]["facts"]["items"];
+        fact["properties"]["of_project"] = json!({"type": "boolean"});
+        let required = fact["required"].as_array_mut();
+        required.into_iter().for_each(|names| names.push("of_project".into()));
+    }
     if with_connections {
         schema["properties"]["entities"] = entities_schema(false);
         schema["properties"]["connections"] = connections_schema(false);
@@ -249,7 +266,7 @@ mod tests {
     use crate::consolidation::keeping::PAIRS_MAX;
     use crate::consolidation::summary::facts::{PromptFact, ask as summary_ask, within_bounds};
     use crate::consolidation::transcript::WINDOW_CHARS_MAX;
-    use crate::memories::learned;
+    use crate::memories::{learned, projects};
     use crate::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
     use crate::providers::settings::CAP_TOKENS_MIN;
 
@@ -325,6 +342,7 @@ mod tests {
             &ReadingContext {
                 known: vec![("name".to_owned(), "Anna".to_owned())],
                 unwanted: vec!["The weather".to_owned()],
+                project: None,
             },
             DATE,
             true,
@@ -362,6 +380,7 @@ mod tests {
         let context = ReadingContext {
             known: known.to_vec(),
             unwanted: vec![text(learned::UNWANTED_CHARS_MAX); learned::UNWANTED_MAX as usize],
+            project: Some(text(projects::NAME_CHARS_MAX)),
         };
         let pair = (text(2_000), text(2_000));
         let facts: Vec<_> = (0..200).map(|n| fact(n, &text(60))).collect();
@@ -397,7 +416,7 @@ mod tests {
     #[test]
     fn what_is_known_is_told_within_bounds() {
         let known: Vec<_> = (0..500).map(|n| (format!("key_{n}"), "x".repeat(70))).collect();
-        let context = ReadingContext { known, unwanted: Vec::new() };
+        let context = ReadingContext { known, ..ReadingContext::default() };
         let ask = extraction("User: Hello\n", &context, DATE, false, false);
         assert!(ask.user.contains("key_0: x") && !ask.user.contains("key_60:"));
         assert!(ask.user.chars().count() < KNOWN_CHARS_MAX + 100);

@@ -20,7 +20,7 @@ use crate::entities;
 use crate::memories::{ItemKey, ItemSource, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::SessionExtraction;
-use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
+use crate::sessions::{self, MessageRole, StoredMessage, ToolCall, ledger};
 
 /// Facts must be literal; a summary may be written more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
@@ -49,10 +49,13 @@ impl Consolidation {
             return Ok(reading);
         }
         let mut tx = self.db.as_user(user).await?;
+        reading.project = sessions::project_of(&mut tx, user, row.session_id).await?;
+        let of_project = reading.project.as_ref().map(|project| project.id);
         let known = prompt::KNOWN_MAX as i64;
         let context = prompt::ReadingContext {
-            known: store::list_known(&mut tx, user, known, self.now()).await?,
+            known: store::list_known(&mut tx, user, of_project, known, self.now()).await?,
             unwanted: learned::unwanted(&mut tx, user).await?,
+            project: reading.project.as_ref().map(|project| project.name.clone()),
         };
         tx.commit().await?;
         let by_model = entities::settings::of(&self.db, user).await?.by_model;
@@ -138,7 +141,7 @@ impl Consolidation {
         (found, connections): (&mut Positioned<ExtractedFact>, &mut Positioned<ExtractedRelation>),
     ) -> Result<(), ConsolidationError> {
         let is_flush = reading.handed.flush.is_some();
-        let schema = prompt::extraction_schema(by_model, is_flush);
+        let schema = prompt::extraction_schema(by_model, is_flush, context.project.is_some());
         let mut read_to = 0;
         let windows = transcript.windows.iter().zip(&transcript.ends);
         for (n, (window, end)) in windows.enumerate() {
@@ -370,6 +373,7 @@ fn locate_connections(
             value: connection.in_words(),
             source: ItemSource::Conversation,
             period: connection.period,
+            of_project: None,
             context: connection.sentence.clone(),
         })
     };
@@ -411,6 +415,7 @@ fn of_fact(
         source,
         trust,
         period: fact.period,
+        is_of_project: fact.of_project.unwrap_or(fact.category.is_of_work()),
         confidence: facts::confidence(source),
         days: fact.category.days(),
         said_at: said_at(messages, place),

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::keep::RelatedItem;
 use crate::accounts::{AgentId, Viewer};
 use crate::db::UserId;
-use crate::memories::{ItemId, Period};
+use crate::memories::{ItemId, Period, ProjectId};
 use crate::sessions::SessionId;
 
 /// Whether a session may be read.
@@ -60,35 +60,37 @@ pub async fn viewer_of(
     Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
-/// Active items with a key that hold, as pairs of key and content, newest first.
+/// Active items with a key that hold, of this project and of none, as pairs of key and content, newest first.
 pub async fn list_known(
     conn: &mut PgConnection,
     user: UserId,
+    project: Option<ProjectId>,
     limit: i64,
     now: OffsetDateTime,
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
            WHERE user_id = $1 AND is_live(status, live_until, $3) AND holds(valid_from, valid_until, $3)
-             AND key IS NOT NULL AND theme_id IS NOT NULL
+             AND key IS NOT NULL AND theme_id IS NOT NULL AND (project_id IS NULL OR project_id = $4)
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,
         limit,
         now,
+        project.map(|project| project.0),
     )
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
 }
 
-/// Those of these items that are active, and the active ones with this key, if they have the owner that a new
-/// item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
+/// Those of these items that are active, and the active ones with this key, if they are of this project, and have the owner
+/// that a new item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
 /// which do not last; includes guesses that nobody has confirmed only if they are asked for. Sets no cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-    (theme, key): (&str, Option<&str>),
+    (theme, key, project): (&str, Option<&str>, Option<ProjectId>),
     with_guesses: bool,
     now: OffsetDateTime,
 ) -> Result<Vec<RelatedItem>, sqlx::Error> {
@@ -96,7 +98,8 @@ pub async fn list_active(
         "SELECT i.id, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.type <> 'reflection'
-           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
+           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND i.project_id IS NOT DISTINCT FROM $7
+           AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
            AND ($6 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
          ORDER BY i.id",
         user.0,
@@ -105,6 +108,7 @@ pub async fn list_active(
         key,
         now,
         with_guesses,
+        project.map(|project| project.0),
     )
     .fetch_all(conn)
     .await?;

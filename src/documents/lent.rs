@@ -108,8 +108,8 @@ impl Documents {
 
     fn lent_to<'a>(&self, viewer: &'a Viewer) -> Option<(&'a LentMemory, Self)> {
         let lent = viewer.lent.as_ref()?;
-        let theirs =
-            Self { db: self.db.lent_to(viewer.user_id), embeddings: self.embeddings.clone() };
+        let db = self.db.lent_to(viewer.user_id);
+        let theirs = Self { db, project: None, ..self.clone() };
         Some((lent, theirs))
     }
 }

@@ -28,6 +28,7 @@ use crate::accounts::UserId;
 use crate::db::{Db, Tx};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
+use crate::memories::ProjectId;
 use store::NewRevision;
 
 /// Reads and changes users' documents.
@@ -35,6 +36,8 @@ use store::NewRevision;
 pub struct Documents {
     db: Db,
     embeddings: Embeddings,
+    /// Whose documents are read first, and written.
+    project: Option<i64>,
 }
 
 /// A document with its text.
@@ -46,7 +49,13 @@ pub struct FullDocument {
 
 impl Documents {
     pub fn new(db: Db, embeddings: Embeddings) -> Self {
-        Self { db, embeddings }
+        Self { db, embeddings, project: None }
+    }
+
+    /// The documents of a project, and those of none where it has none of the path; what is written is the project's. Of an
+    /// unknown project: those of none.
+    pub fn in_project(self, project: Option<ProjectId>) -> Self {
+        Self { project: project.map(|project| project.0), ..self }
     }
 
     /// Documents in this folder and below, or all, by path.
@@ -61,7 +70,9 @@ impl Documents {
     ) -> Result<Vec<Document>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let beginning = folder.map(|folder| format!("{folder}/")).unwrap_or_default();
-        let listed = store::list(&mut tx, user, &beginning, with_archived, DOCUMENTS_MAX).await?;
+        let listed =
+            store::list(&mut tx, user, &beginning, with_archived, self.project, DOCUMENTS_MAX)
+                .await?;
         tx.commit().await?;
         Ok(listed)
     }
@@ -74,7 +85,7 @@ impl Documents {
         path: &DocumentPath,
     ) -> Result<FullDocument, DocumentError> {
         let mut tx = self.db.as_user(user).await?;
-        let whole = read_in(&mut tx, user, path).await?;
+        let whole = read_in(&mut tx, user, path, self.project).await?;
         tx.commit().await?;
         Ok(whole)
     }
@@ -127,7 +138,7 @@ impl Documents {
         let mut tx = self.db.as_writer(user).await?;
         // With an expected revision, change the document that was read; otherwise the agent's own, next to a shared one.
         let of_writer = !matches!(expected, ExpectedRevision::Revision(_));
-        let there = store::find(&mut tx, user, path, of_writer).await?;
+        let there = store::find(&mut tx, user, path, of_writer, self.project).await?;
         let document = match (there, expected) {
             (Some(_), ExpectedRevision::None) => return Err(DocumentError::Exists),
             (None, ExpectedRevision::Revision(_)) => return Err(DocumentError::NotFound),
@@ -163,7 +174,7 @@ impl Documents {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
-        let before = read_in(&mut tx, user, path).await?;
+        let before = read_in(&mut tx, user, path, self.project).await?;
         let content = change(&before.content)?;
         check_content("content", &content)?;
         let document = self.change(&mut tx, user, by, before.document, &content, now).await?;
@@ -183,7 +194,7 @@ impl Documents {
     ) -> Result<usize, DocumentError> {
         check_writable(by, path)?;
         let mut tx = self.db.as_writer(user).await?;
-        let found = list_at(&mut tx, user, path).await?;
+        let found = list_at(&mut tx, user, path, self.project).await?;
         self.archive_all(tx, user, by, found).await
     }
 
@@ -193,7 +204,7 @@ impl Documents {
     /// Database errors only, as a [`DocumentError`].
     pub async fn clear(&self, user: UserId, by: ChangeAuthor<'_>) -> Result<usize, DocumentError> {
         let mut tx = self.db.as_writer(user).await?;
-        let all = store::list(&mut tx, user, "", false, DOCUMENTS_MAX).await?;
+        let all = store::list(&mut tx, user, "", false, None, DOCUMENTS_MAX).await?;
         let own = all.into_iter().filter(|d| !d.path.is_of_system());
         self.archive_all(tx, user, by, own.collect()).await
     }
@@ -213,7 +224,7 @@ impl Documents {
         check_writable(by, to)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
-        let found = list_at(&mut tx, user, from).await?;
+        let found = list_at(&mut tx, user, from, self.project).await?;
         if from == to {
             return Err(DocumentError::Exists);
         }
@@ -221,7 +232,8 @@ impl Documents {
             return Err(DocumentError::IsDocument);
         }
         let in_the_way = store::find_in_the_way(&mut tx, user, to).await?;
-        if in_the_way.folder || store::find(&mut tx, user, to, false).await?.is_some() {
+        if in_the_way.folder || store::find(&mut tx, user, to, false, self.project).await?.is_some()
+        {
             return Err(DocumentError::Exists);
         }
         if in_the_way.document {
@@ -266,7 +278,9 @@ impl Documents {
             return Ok(document);
         }
         check_free(&mut tx, user, &document.path).await?;
-        if store::find(&mut tx, user, &document.path, false).await?.is_some() {
+        let (path, project) = (&document.path, document.project_id());
+        let there = store::find(&mut tx, user, path, false, project).await?;
+        if there.is_some_and(|there| there.project_id() == project) {
             return Err(DocumentError::Exists);
         }
         let new = NewRevision { event: "restored", content: None, archived_at: None, at: now };
@@ -290,7 +304,7 @@ impl Documents {
         text: &str,
     ) -> Result<(), DocumentError> {
         let now = self.embeddings.now();
-        let there = store::find(&mut *conn, user, path, true).await?;
+        let there = store::find(&mut *conn, user, path, true, self.project).await?;
         match read_found(&mut *conn, user, there).await {
             Ok(there) => {
                 let content =
@@ -324,7 +338,7 @@ impl Documents {
         let now = self.embeddings.now();
         for n in 1..=paths_max {
             let path = path(n)?;
-            if store::find(&mut *conn, user, &path, true).await?.is_none() {
+            if store::find(&mut *conn, user, &path, true, self.project).await?.is_none() {
                 return self.create(conn, user, by, &path, text, now).await;
             }
         }
@@ -343,7 +357,7 @@ impl Documents {
         check_free(&mut *conn, user, path).await?;
         let (documents, _) = store::count_kept(&mut *conn, user).await?;
         model::check_room(documents, 0, 0)?;
-        let document = store::insert(&mut *conn, user, path, by.trust, now).await?;
+        let document = store::insert(&mut *conn, user, path, (by.trust, self.project), now).await?;
         self.change(conn, user, by, document, content, now).await
     }
 
@@ -447,8 +461,9 @@ async fn read_in(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
+    project: Option<i64>,
 ) -> Result<FullDocument, DocumentError> {
-    let found = store::find(&mut *conn, user, path, false).await?;
+    let found = store::find(&mut *conn, user, path, false, project).await?;
     read_found(conn, user, found).await
 }
 
@@ -467,11 +482,13 @@ async fn list_at(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
+    project: Option<i64>,
 ) -> Result<Vec<Document>, DocumentError> {
-    if let Some(document) = store::find(&mut *conn, user, path, false).await? {
+    if let Some(document) = store::find(&mut *conn, user, path, false, project).await? {
         return Ok(vec![document]);
     }
-    let inside = store::list(conn, user, &format!("{path}/"), false, DOCUMENTS_MAX).await?;
+    let inside =
+        store::list(conn, user, &format!("{path}/"), false, project, DOCUMENTS_MAX).await?;
     match inside.is_empty() {
         true => Err(DocumentError::NotFound),
         false => Ok(inside),

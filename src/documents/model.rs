@@ -7,7 +7,7 @@ use crate::accounts::AgentId;
 use crate::activity::RunningCall;
 use crate::embedding::EmbeddingError;
 use crate::input::Invalid;
-use crate::memories::Trust;
+use crate::memories::{Project, Trust};
 
 /// Limit of a document's text, in bytes.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
@@ -19,6 +19,12 @@ pub const KEPT_BYTES_MAX: i64 = 256 * 1024 * 1024;
 pub const REVISIONS_KEPT: i32 = 100;
 /// The newest revisions per document, with a text or without, that are kept and listed: twice as many (`trim_revisions`).
 pub const REVISIONS_SHOWN: i32 = 2 * REVISIONS_KEPT;
+
+impl Document {
+    pub(super) fn project_id(&self) -> Option<i64> {
+        self.project.as_ref().map(|project| project.id.0)
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
@@ -33,6 +39,8 @@ pub struct Document {
     pub owner_id: Option<i64>,
     /// The owner's name.
     pub owner: Option<String>,
+    /// `None`: of none, and seen in all.
+    pub project: Option<Project>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
     pub archived_at: Option<OffsetDateTime>,

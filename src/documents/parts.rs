@@ -92,6 +92,7 @@ pub async fn set(
         let source = NewSource {
             agent_id: agent.map(|agent| agent.0),
             owner: SourceOwner::given(document.owner_id),
+            project_id: document.project_id(),
             source: "agent",
             trust: document.trust.as_str(),
             document: Some(DocumentLines {

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::model::{ChangeAuthor, Document, ImportedDocument, ImportedRevision, Revision};
 use super::path::DocumentPath;
 use crate::accounts::{AgentId, UserId};
-use crate::memories::Trust;
+use crate::memories::{Project, ProjectId, Trust};
 
 struct DocumentRecord {
     id: i64,
@@ -17,6 +17,8 @@ struct DocumentRecord {
     trust: String,
     owner_agent_id: Option<i64>,
     owner: Option<String>,
+    project_id: Option<i64>,
+    project: Option<String>,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
     archived_at: Option<OffsetDateTime>,
@@ -32,6 +34,7 @@ impl From<DocumentRecord> for Document {
             trust: Trust::from_column(&row.trust),
             owner_id: row.owner_agent_id,
             owner: row.owner,
+            project: Project::of_row(row.project_id.zip(row.project)),
             created_at: row.created_at,
             updated_at: row.updated_at,
             archived_at: row.archived_at,
@@ -40,24 +43,29 @@ impl From<DocumentRecord> for Document {
 }
 
 /// The active document with this path; an agent's own takes precedence over a shared one. `of_writer`: only with the owner
-/// that a new document would get.
+/// and the project that a new document would get. Of a project's, and of none's; without a project of all, none's first.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
     of_writer: bool,
+    project: Option<i64>,
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
-                  d.archived_at
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+                  d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
            WHERE d.user_id = $1 AND d.path = $2 AND d.archived_at IS NULL
-             AND (NOT $3 OR d.owner_agent_id IS NOT DISTINCT FROM new_owner())
-           ORDER BY d.owner_agent_id = scope_agent() DESC NULLS LAST, d.owner_agent_id NULLS FIRST LIMIT 1"#,
+             AND (NOT $3 OR d.owner_agent_id IS NOT DISTINCT FROM new_owner() AND d.project_id IS NOT DISTINCT FROM $4)
+             AND ($4::bigint IS NULL OR d.project_id IS NULL OR d.project_id = $4)
+           ORDER BY d.owner_agent_id = scope_agent() DESC NULLS LAST, d.owner_agent_id NULLS FIRST,
+                    d.project_id = $4 DESC NULLS LAST, d.project_id NULLS FIRST, d.updated_at DESC LIMIT 1"#,
         user.0,
         path.as_str(),
         of_writer,
+        project,
     );
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }
@@ -70,9 +78,10 @@ pub async fn find_by_id(
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
-                  d.archived_at
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+                  d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
            WHERE d.user_id = $1 AND d.id = $2"#,
         user.0,
         id,
@@ -80,28 +89,33 @@ pub async fn find_by_id(
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }
 
-/// Documents whose path starts with this, by path; archived ones if requested.
+/// Documents whose path starts with this, by path; archived ones if requested. With a project: its own, and none's.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
     beginning: &str,
     with_archived: bool,
+    project: Option<i64>,
     limit: i64,
 ) -> Result<Vec<Document>, sqlx::Error> {
     let rows = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
-                  d.archived_at
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+                  d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
            WHERE d.user_id = $1 AND starts_with(d.path, $2) AND ($3 OR d.archived_at IS NULL)
              AND NOT (d.owner_agent_id IS NULL AND EXISTS (
                  SELECT FROM documents o WHERE o.user_id = $1 AND o.path = d.path AND o.archived_at IS NULL
-                   AND o.owner_agent_id = scope_agent()))
+                   AND o.owner_agent_id = scope_agent() AND o.project_id IS NOT DISTINCT FROM d.project_id))
+             AND ($5::bigint IS NULL OR d.project_id = $5 OR d.project_id IS NULL AND NOT EXISTS (
+                 SELECT FROM documents o WHERE o.user_id = $1 AND o.path = d.path AND o.archived_at IS NULL AND o.project_id = $5))
            ORDER BY d.path COLLATE "C", d.archived_at DESC NULLS FIRST, d.id LIMIT $4"#,
         user.0,
         beginning,
         with_archived,
         limit,
+        project,
     );
     let rows = rows.fetch_all(conn).await?;
     Ok(rows.into_iter().map(Document::from).collect())
@@ -209,18 +223,19 @@ pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
-    trust: Trust,
+    (trust, project): (Trust, Option<i64>),
     now: OffsetDateTime,
 ) -> Result<Document, sqlx::Error> {
     let row = sqlx::query_as!(
         DocumentRecord,
-        r#"INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, created_at, updated_at)
-           VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, new_owner(), $4, $4)
-           RETURNING id, path, revision, bytes, trust, owner_agent_id, NULL::text AS owner, created_at, updated_at, archived_at"#,
+        r#"INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, project_id, created_at, updated_at)
+           VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, new_owner(), $5, $4, $4)
+           RETURNING id, path, revision, bytes, trust, owner_agent_id, NULL::text AS owner, project_id, NULL::text AS project, created_at, updated_at, archived_at"#,
         user.0,
         path.as_str(),
         trust.as_str(),
         now,
+        project,
     );
     Ok(row.fetch_one(conn).await?.into())
 }
@@ -251,14 +266,15 @@ pub async fn add_revisions(
                    bytes = coalesce(octet_length($4), bytes), kept_bytes = kept_bytes + coalesce(octet_length($4), 0)
                FROM unnest($2::bigint[], $3::text[]) AS n (id, path)
                WHERE d.user_id = $1 AND d.id = n.id
-               RETURNING d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, d.created_at, d.updated_at, d.archived_at
+               RETURNING d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, d.project_id, d.created_at, d.updated_at, d.archived_at
            ), revision AS (
                INSERT INTO document_revisions (user_id, document_id, revision, event, path, content, trust, agent_id, at)
                SELECT $1, id, revision, $6, path, $4, trust, $9, $7 FROM document
                RETURNING user_id
            )
            SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!", owner_agent_id,
-                  (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = owner_agent_id) AS owner, created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
+                  (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = owner_agent_id) AS owner, project_id,
+                  (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = project_id) AS project, created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
         user.0,
         &ids,
         &paths as &[&str],
@@ -392,18 +408,19 @@ pub async fn insert_taken(
     conn: &mut PgConnection,
     user: UserId,
     taken: &ImportedDocument,
-    owner: Option<i64>,
+    (owner, project): (Option<i64>, Option<ProjectId>),
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, created_at, updated_at,
-                                archived_at)
-         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, 'agent', $5, $3, $3, $4) RETURNING id",
+        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, project_id, created_at,
+                                updated_at, archived_at)
+         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, 'agent', $5, $6, $3, $3, $4) RETURNING id",
         user.0,
         taken.path.as_str(),
         taken.created_at,
         now,
         owner,
+        project.map(|project| project.0),
     )
     .fetch_one(conn)
     .await

@@ -9,6 +9,7 @@ use super::model::{
 use super::{ChangeAuthor, Documents, check_free, store};
 use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
+use crate::memories::ProjectId;
 
 impl Documents {
     /// Creates the document and returns its id; `None` if it exists already. This and the following calls need a transaction
@@ -21,7 +22,7 @@ impl Documents {
         conn: &mut PgConnection,
         user: UserId,
         taken: &ImportedDocument,
-        owner: Option<i64>,
+        whose: (Option<i64>, Option<ProjectId>),
         now: OffsetDateTime,
     ) -> Result<Option<i64>, DocumentError> {
         if store::is_known(&mut *conn, user, &taken.path, taken.created_at).await? {
@@ -29,7 +30,7 @@ impl Documents {
         }
         let (documents, _) = store::count_kept(&mut *conn, user).await?;
         check_room(documents, 0, 0)?;
-        let id = store::insert_taken(conn, user, taken, owner, now).await?;
+        let id = store::insert_taken(conn, user, taken, whose, now).await?;
         Ok(Some(id))
     }
 
@@ -69,8 +70,11 @@ impl Documents {
         now: OffsetDateTime,
     ) -> Result<(), DocumentError> {
         let document = found(&mut *conn, user, id).await?;
-        let there = store::find(&mut *conn, user, &document.path, false).await?;
-        let is_free = there.is_none_or(|there| there.owner_id != document.owner_id)
+        let project = document.project_id();
+        let there = store::find(&mut *conn, user, &document.path, false, project).await?;
+        let is_other =
+            |there: Document| there.owner_id != document.owner_id || there.project_id() != project;
+        let is_free = there.is_none_or(is_other)
             && check_free(&mut *conn, user, &document.path).await.is_ok();
         let archived_at = match is_free {
             true => archived_at,

@@ -27,7 +27,7 @@ use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
-use crate::memories::{self, PUT_ASIDE, SUPERSEDED, Status};
+use crate::memories::{self, PUT_ASIDE, ProjectId, ProjectRef, SUPERSEDED, Status, projects};
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Of a record that the database refuses.
@@ -69,6 +69,8 @@ pub struct Importer {
     outcome: ImportOutcome,
     themes: HashMap<String, i64>,
     agents: HashMap<String, Option<i64>>,
+    /// By their aliases in the file.
+    projects: HashMap<ProjectRef, Option<ProjectId>>,
     /// From the file's ids to ours; about 40 bytes per item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
@@ -107,6 +109,7 @@ impl Importer {
             outcome: ImportOutcome::default(),
             themes: HashMap::new(),
             agents: HashMap::new(),
+            projects: HashMap::new(),
             ids: HashMap::new(),
             entities: HashMap::new(),
             documents: HashMap::new(),
@@ -165,6 +168,7 @@ impl Importer {
                 // What was rolled back may have created themes and agents.
                 self.themes.clear();
                 self.agents.clear();
+                self.projects.clear();
                 self.fail(place, NOT_KEPT.to_owned());
                 Ok(())
             }
@@ -216,6 +220,11 @@ impl Importer {
                 }
             }
             Ok(ImportRecord::NotImported) => {}
+            Ok(ImportRecord::Project(line)) => {
+                if let Err(invalid) = self.take_project(&line).await? {
+                    self.fail(place, invalid.sentence);
+                }
+            }
             Ok(ImportRecord::Theme(theme)) => self.take_theme(&theme).await?,
             Ok(ImportRecord::Agent(name, created_at)) => {
                 let mut tx = self.db.as_user(self.user).await?;
@@ -276,6 +285,7 @@ impl Importer {
                 // The batch was rolled back, and with it the themes and agents that it created.
                 self.themes.clear();
                 self.agents.clear();
+                self.projects.clear();
                 for one in batch.chunks(1) {
                     match self.write(one).await {
                         Err(ImportError::Database(error)) if is_refusal(&error) => {
@@ -388,10 +398,11 @@ impl Importer {
             let theme_id = self.theme(conn, item).await?;
             let agent_id = self.agent(conn, item.agent.as_ref()).await?;
             let owner = self.owner(conn, item.owner.as_ref()).await??;
+            let project = self.project(conn, item.project.as_ref()).await??;
             // Items without a date get distinct times, which tell them apart.
             let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
             let imported_at = self.now + time::Duration::microseconds(nth as i64);
-            rows.push(store::source_of(item, theme_id, (agent_id, owner), imported_at));
+            rows.push(store::source_of(item, theme_id, (agent_id, owner, project), imported_at));
         }
         Ok(rows)
     }
@@ -452,6 +463,27 @@ impl Importer {
             (Some(_), None) => Err(no_room_for_owner()),
             (_, agent) => Ok(agent),
         })
+    }
+
+    /// The project with this name in the file. What belongs to one is never of none because there is no room for it.
+    async fn project(
+        &mut self,
+        conn: &mut PgConnection,
+        asked: Option<&ProjectRef>,
+    ) -> Result<Result<Option<ProjectId>, Invalid>, sqlx::Error> {
+        let Some(asked) = asked else {
+            return Ok(Ok(None));
+        };
+        let made = match self.projects.get(asked) {
+            Some(known) => *known,
+            None => {
+                let made = projects::find_or_make(conn, self.user, asked, self.now).await?;
+                let id = made.map(|project| project.id);
+                self.projects.insert(asked.clone(), id);
+                id
+            }
+        };
+        Ok(made.map(Some).ok_or_else(projects::too_many_projects))
     }
 
     /// The agent with this name, created without a token if it is missing; `None` if the limit of agents is

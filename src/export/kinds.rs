@@ -9,6 +9,7 @@ pub enum RecordKind {
     ChatSettings,
     ChatSpend,
     Summary,
+    Project,
     Theme,
     Item,
     Entity,
@@ -26,13 +27,14 @@ pub enum RecordKind {
 }
 
 /// The kinds in the order of the file, each with its name there, and the name of its count in the last line.
-pub const KINDS: [(RecordKind, &str, Option<&str>); 20] = [
+pub const KINDS: [(RecordKind, &str, Option<&str>); 21] = [
     (RecordKind::Account, "account", None),
     (RecordKind::Agent, "agent", Some("agents")),
     (RecordKind::EmbeddingSettings, "embedding_settings", None),
     (RecordKind::ChatSettings, "chat_settings", None),
     (RecordKind::ChatSpend, "chat_spend", None),
     (RecordKind::Summary, "summary", None),
+    (RecordKind::Project, "project", Some("projects")),
     (RecordKind::Theme, "theme", Some("themes")),
     (RecordKind::Item, "item", Some("items")),
     (RecordKind::Entity, "entity", Some("entities")),

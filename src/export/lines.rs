@@ -150,6 +150,8 @@ pub struct ItemLine {
     pub agent: Option<String>,
     /// The agent that owns it; null: it is shared.
     pub owner: Option<String>,
+    /// What it was learned of, by name; null: it is about the person.
+    pub project: Option<String>,
     #[serde(default, with = "crate::export::moment::option")]
     pub created_at: Option<OffsetDateTime>,
     #[serde(default, with = "crate::export::moment::option")]

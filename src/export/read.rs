@@ -15,12 +15,15 @@ use super::kinds::{KINDS, RecordKind};
 use super::lines::{EventLine, ItemLine, ThemeLine};
 use super::moment::OUT_OF_RANGE;
 use super::origins::{OriginsLine, UnwantedLine};
+use super::projects::{self, ProjectLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
 use crate::memories::period::YEARS;
 use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust, fading};
+use crate::memories::{
+    ItemKey, ItemType, NewItem, Period, ProjectRef, Status, ThemeSlug, Trust, fading,
+};
 
 pub const SOURCE_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
@@ -55,6 +58,7 @@ pub const EVENTS: [&str; 18] = [
 #[derive(Clone, Debug)]
 pub enum ImportRecord {
     Header,
+    Project(ProjectLine),
     Theme(ThemeRecord),
     Agent(AgentName, Option<OffsetDateTime>),
     Item(Box<ItemRecord>),
@@ -107,6 +111,8 @@ pub struct ItemRecord {
     pub agent: Option<AgentName>,
     /// The agent that owns it; `None`: it is shared.
     pub owner: Option<AgentName>,
+    /// By its name in the file.
+    pub project: Option<ProjectRef>,
     /// `None`: the date of the import.
     pub created_at: Option<OffsetDateTime>,
     pub updated_at: Option<OffsetDateTime>,
@@ -185,6 +191,7 @@ pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
         return Ok(ImportRecord::Header);
     };
     Ok(match kind {
+        Kind::Project => ImportRecord::Project(parse(line)?),
         Kind::Theme => ImportRecord::Theme(theme(parse(line)?)?),
         Kind::Agent => {
             let agent: AgentStart = parse(line)?;
@@ -230,6 +237,7 @@ pub(super) fn known_fields(line: &str) -> Result<Option<Value>, Invalid> {
         return Ok(None);
     };
     let mut known = match kind {
+        Kind::Project => of::<ProjectLine>(line)?,
         Kind::Theme => of::<ThemeLine>(line)?,
         Kind::Agent => of::<AgentStart>(line)?,
         Kind::Item => of::<ItemLine>(line)?,
@@ -340,6 +348,7 @@ pub(super) fn item(raw: ItemLine) -> Result<ItemRecord, Invalid> {
         superseded_by: raw.superseded_by,
         agent: agent_name(raw.agent.as_deref())?,
         owner: agent_name(raw.owner.as_deref())?,
+        project: projects::named(raw.project.as_deref())?,
         created_at: date("created_at", raw.created_at)?,
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,

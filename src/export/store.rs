@@ -169,11 +169,12 @@ pub async fn list_items(
                   i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
                   i.valid_from, i.valid_until, i.last_verified_at, i.decay_rate,
                   coalesce(u.access_count, 0) AS "access_count!", CASE WHEN u.access_count > 0 THEN u.last_accessed END AS "last_accessed?",
-                  i.attributes, i.superseded_by, a.name AS "agent?", o.name AS "owner?", i.created_at, i.updated_at
+                  i.attributes, i.superseded_by, a.name AS "agent?", o.name AS "owner?", p.name AS "project?", i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
+           LEFT JOIN projects p ON p.user_id = i.user_id AND p.id = i.project_id
            LEFT JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id
            WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 AND ($5::timestamptz IS NULL OR i.created_at <= $5)
            ORDER BY i.id LIMIT $4"#,
@@ -211,6 +212,7 @@ pub async fn list_items(
             superseded_by: row.superseded_by,
             agent: row.agent,
             owner: row.owner,
+            project: row.project,
             created_at: Some(row.created_at),
             updated_at: Some(row.updated_at),
             events: Vec::new(),

@@ -15,6 +15,7 @@ use super::kinds::{KINDS, RecordKind};
 use super::lines::{EndLine, ExportBounds, ExportOverview};
 use super::origins::UnwantedLine;
 use super::origins::store as origins;
+use super::projects::store as projects;
 use super::sessions::store as sessions;
 use super::{FORM_VERSION, store};
 use crate::db::{Db, UserId};
@@ -153,6 +154,10 @@ impl Export {
             Kind::ChatSettings => whole(name, store::find_chat_settings(conn, user).await?),
             Kind::ChatSpend => whole(name, store::list_chat_spend(conn, user).await?),
             Kind::Summary => whole(name, store::find_summary(conn, user).await?),
+            Kind::Project => {
+                let rows = projects::list(conn, user, id, bounds, ROWS_A_PIECE).await?;
+                part(name, rows, |row| (row.id, 0))
+            }
             Kind::Theme => {
                 let rows = store::list_themes(conn, user, id, bounds, ROWS_A_PIECE).await?;
                 part(name, rows, |row| (row.id, 0))

@@ -11,7 +11,9 @@ use super::manage::store::{change_item, find_confirmation};
 use super::manage::{RestoreOutcome, find, rivals};
 use super::model::{ItemId, ItemType, MemoryItem, NewItem, Status, ThemeSlug};
 use super::period::{Period, PeriodPhase};
+use super::projects::{self, ProjectRef};
 use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
+use super::store::ItemOfKey;
 use super::trust::{Newcomer, Verdict, verdict};
 use super::{
     ARCHIVED, BEGAN, CONFIRMED, ENDED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED,
@@ -68,8 +70,8 @@ pub async fn supersede_in(
     let (Some(old), Some(new)) = (of(older), of(newer)) else {
         return Ok(false);
     };
-    // An agent's private item and a shared one never supersede each other, nor do statements about different times.
-    if old.owner != new.owner || !old.period.meets(new.period, now) {
+    // An agent's private item and a shared one never supersede each other, nor do those of two projects or times.
+    if old.owner != new.owner || old.project != new.project || !old.period.meets(new.period, now) {
         return Ok(false);
     }
     let newcomer = Newcomer { trust: new.trust, said_at: Some(new.stated_at()) };
@@ -105,8 +107,8 @@ pub async fn replace_in(
 #[derive(Clone, Debug)]
 pub enum CorrectionTarget {
     Item(ItemId),
-    /// The active item with this key that holds; the theme is needed only if several themes have one.
-    Key(ItemKey, Option<ThemeSlug>),
+    /// The active item with this key that holds; theme and project are needed only if several have one.
+    Key(ItemKey, Option<ThemeSlug>, Option<ProjectRef>),
 }
 
 /// New values for an item; `None` keeps the old value.
@@ -145,6 +147,7 @@ impl Correction {
         )?;
         Ok(item
             .with_period(period)
+            .in_project(old.project_id())
             .with_key(self.key.clone().or(old_key.flatten()))
             .with_expiry(self.expiry.unwrap_or(was.1))
             .with_provenance(self.provenance.clone())
@@ -168,15 +171,16 @@ pub async fn correct(
     let mut tx = db.as_writer(user).await?;
     let id = match target {
         CorrectionTarget::Item(id) => *id,
-        CorrectionTarget::Key(key, theme) => {
-            let mut found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+        CorrectionTarget::Key(key, theme, project) => {
+            let whose = (theme.as_ref(), project.as_ref());
+            let mut found = of_key(&mut tx, user, key, whose, now).await?;
             // What is over or has not begun is meant only where nothing of the key holds.
-            if found.iter().any(|(_, holds)| *holds) {
-                found.retain(|(_, holds)| *holds);
+            if found.iter().any(|one| one.holds) {
+                found.retain(|one| one.holds);
             }
             match found.as_slice() {
                 [] => return Err(MemoryError::NoSuchKey),
-                [(id, _)] => ItemId(*id),
+                [one] => ItemId(one.id),
                 many => return Err(MemoryError::KeyInThemes { count: many.len() }),
             }
         }
@@ -374,17 +378,45 @@ pub async fn forget(
     clock: &SharedClock,
     call: &RunningCall,
     key: &ItemKey,
-    theme: Option<&ThemeSlug>,
+    whose: (Option<&ThemeSlug>, Option<&ProjectRef>),
 ) -> Result<Vec<ItemId>, MemoryError> {
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_writer(user).await?;
-    let found = store::list_of_key(&mut tx, user, key, theme, now).await?;
-    let found: Vec<i64> = found.into_iter().map(|(id, _)| id).collect();
+    let found = of_key(&mut tx, user, key, whose, now).await?;
+    let found: Vec<i64> = found.into_iter().map(|one| one.id).collect();
     let agent = call.viewer.agent_id;
     let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
     call.write(&mut tx, forgotten.clone()).await?;
     tx.commit().await?;
     Ok(forgotten.into_iter().map(ItemId).collect())
+}
+
+/// The active items with a key in this theme, or in all, and in this project. Without a project: those of none or, if there
+/// are none, those of the only project that has some.
+async fn of_key(
+    conn: &mut PgConnection,
+    user: UserId,
+    key: &ItemKey,
+    (theme, project): (Option<&ThemeSlug>, Option<&ProjectRef>),
+    now: OffsetDateTime,
+) -> Result<Vec<ItemOfKey>, MemoryError> {
+    let mut found = store::list_of_key(&mut *conn, user, key, theme, now).await?;
+    let whose = match project {
+        Some(project) => {
+            let known = projects::find(conn, user, project).await?;
+            known.map_or(Some(projects::UNKNOWN.0), |project| Some(project.id.0))
+        }
+        None if found.iter().any(|one| one.project_id.is_none()) => None,
+        None => {
+            let first = found.first().and_then(|one| one.project_id);
+            if found.iter().any(|one| one.project_id != first) {
+                return Err(MemoryError::KeyInThemes { count: found.len() });
+            }
+            first
+        }
+    };
+    found.retain(|one| one.project_id == whose);
+    Ok(found)
 }
 
 /// Users with items that have expired, or that began or ended to hold since, longest due first.

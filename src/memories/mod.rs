@@ -17,6 +17,7 @@ pub mod model;
 mod part;
 pub mod passages;
 pub mod period;
+pub mod projects;
 pub mod provenance;
 pub mod quota;
 pub mod sentences;
@@ -42,6 +43,7 @@ pub use model::{
 };
 pub use part::{DocumentPart, EpisodeSpan, TurnPosition};
 pub use period::Period;
+pub use projects::{Project, ProjectId, ProjectRef};
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use themes::{
     changed_themes, describe_theme, find_theme, fullest_themes, list_themes, themes_on,
@@ -102,7 +104,9 @@ pub enum MemoryError {
     NoSuchKey,
     #[error("there is no such theme")]
     NoSuchTheme,
-    #[error("{count} active items have this key, in as many themes; give the theme or the item_id")]
+    #[error(
+        "{count} active items have this key, in other themes or projects; give the theme, the project or the item_id"
+    )]
     KeyInThemes { count: usize },
     #[error(transparent)]
     Invalid(#[from] Invalid),

@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 pub use super::item_type::ItemType;
 use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
+use super::projects::{Project, ProjectId};
 use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::input::{Invalid, check_text, required_text};
@@ -110,6 +111,7 @@ pub struct NewItem {
     provenance: Provenance,
     expiry: Option<Expiry>,
     period: Period,
+    project: Option<ProjectId>,
     yielding: ConflictPolicy,
 }
 
@@ -138,6 +140,7 @@ impl NewItem {
             provenance: Provenance::default(),
             expiry: None,
             period: Period::default(),
+            project: None,
             yielding: ConflictPolicy::default(),
         })
     }
@@ -162,6 +165,12 @@ impl NewItem {
     /// Sets when the content is true in the world.
     pub fn with_period(mut self, period: Period) -> Self {
         self.period = period;
+        self
+    }
+
+    /// Sets what it was learned of; `None`: of the person.
+    pub fn in_project(mut self, project: Option<ProjectId>) -> Self {
+        self.project = project;
         self
     }
 
@@ -228,6 +237,10 @@ impl NewItem {
         self.period
     }
 
+    pub fn project(&self) -> Option<ProjectId> {
+        self.project
+    }
+
     pub(super) fn yields(&self) -> ConflictPolicy {
         self.yielding
     }
@@ -284,6 +297,8 @@ pub struct MemoryItem {
     pub agent: Option<String>,
     /// Id and name of the only agent that can see it; `None`: shared.
     pub owner: Option<(i64, String)>,
+    /// `None`: it is about the person, in all projects.
+    pub project: Option<Project>,
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,
@@ -323,6 +338,10 @@ impl MemoryItem {
     pub fn stated_at(&self) -> OffsetDateTime {
         let again = self.last_verified_at.unwrap_or(self.created_at);
         again.max(self.created_at)
+    }
+
+    pub(super) fn project_id(&self) -> Option<ProjectId> {
+        self.project.as_ref().map(|project| project.id)
     }
 
     pub(super) fn as_holder(&self) -> Holder {

@@ -10,6 +10,7 @@ use super::model::{
 };
 use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
+use super::projects::Project;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
 use crate::accounts::{AgentId, UserId};
@@ -31,7 +32,14 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// The active items with a key, and whether they hold: per theme and moment at most one shared one and one per agent. An
+/// An active item with a key.
+pub struct ItemOfKey {
+    pub id: i64,
+    pub project_id: Option<i64>,
+    pub holds: bool,
+}
+
+/// The active items with a key: per theme, project and moment at most one shared one and one per agent. An
 /// agent's own item hides the shared one, if the agent's settings say so.
 pub async fn list_of_key(
     conn: &mut PgConnection,
@@ -39,19 +47,21 @@ pub async fn list_of_key(
     key: &ItemKey,
     theme: Option<&ThemeSlug>,
     now: OffsetDateTime,
-) -> Result<Vec<(i64, bool)>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
+) -> Result<Vec<ItemOfKey>, sqlx::Error> {
+    sqlx::query_as!(
+        ItemOfKey,
+        r#"SELECT i.id, i.project_id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
-           AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash)
+           AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $4)
          ORDER BY i.id"#,
         user.0,
         key.as_str(),
         theme.map(ThemeSlug::as_str),
         now,
-    );
-    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.holds)).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// An item. Turns and document parts are not found, because they cannot be changed.
@@ -73,7 +83,7 @@ pub async fn find_to_read(
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
-                  i.confidence,
+                  i.project_id, j.name AS "project?", i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, n.id AS "successor?", i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
@@ -81,6 +91,7 @@ pub async fn find_to_read(
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
+           LEFT JOIN projects j ON j.user_id = i.user_id AND j.id = i.project_id
            LEFT JOIN episodes p ON p.user_id = i.user_id AND p.source_id = i.id
            LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id, p.session_id)
            LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
@@ -121,6 +132,7 @@ pub async fn find_to_read(
         source_context: row.source_context,
         agent: row.agent,
         owner: row.owner_agent_id.zip(row.owner),
+        project: Project::of_row(row.project_id.zip(row.project)),
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,

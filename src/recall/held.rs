@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::store::{RecallSource, list_sources};
+use super::store::{RecallSource, list_of_others, list_sources};
 use crate::db::UserId;
 use crate::memories::ItemType;
 use crate::memories::derived::{self, TextBasis};
+use crate::memories::projects::MeantProjects;
 use crate::search::WeighedTerms;
 use crate::search::replaced::is_asked;
 
@@ -18,6 +19,8 @@ pub(super) struct Wanted<'a> {
     pub(super) terms: &'a WeighedTerms,
     /// The session, whose own sources are left out.
     pub(super) session: Option<i64>,
+    /// The projects that are worked on, if one is named.
+    pub(super) projects: Option<&'a MeantProjects>,
     pub(super) now: OffsetDateTime,
 }
 
@@ -29,7 +32,11 @@ pub(super) async fn held_sources(
     wanted: &Wanted<'_>,
     relevance: &mut HashMap<i64, f64>,
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
-    let rows = list_sources(conn, user, ids, wanted.session, wanted.now).await?;
+    let mut rows = list_sources(conn, user, ids, wanted.session, wanted.now).await?;
+    let written = rows.iter().filter(|row| row.item_type == ItemType::Reflection);
+    let written: Vec<i64> = written.map(|row| row.id.0).collect();
+    let of_others = list_of_others(conn, user, &written, wanted.projects).await?;
+    rows.retain(|row| !of_others.contains(&row.id.0));
     let derived = rows.iter().filter(|row| row.item_type.is_derived());
     let derived: Vec<i64> = derived.map(|row| row.id.0).collect();
     let bases = derived::bases(conn, user, &derived, None).await?;

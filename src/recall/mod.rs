@@ -18,7 +18,8 @@ use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
 use crate::memories::period::PeriodPhase;
-use crate::memories::{ItemId, ItemType, Status, Trust, fading, with_key};
+use crate::memories::projects::MeantProjects;
+use crate::memories::{ItemId, ItemType, ProjectRef, Status, Trust, fading, projects, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::query::Ingredients;
 use crate::search::reciprocal::reciprocal;
@@ -42,8 +43,9 @@ const QUERY_CHARS_MAX: usize = 2_000;
 const REFLECTION_SHARE: usize = 40;
 /// Limit of what is shown of a source.
 const SHOWN_CHARS_MAX: usize = 400;
-/// Marks the summary in the list of what a session was given.
+/// Marks the summary in the list of what a session was given, and the project's name.
 const SUMMARY: i64 = 0;
+const PROJECT: i64 = -1;
 
 /// A recall request.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +58,8 @@ pub struct RecallRequest {
     pub budget: Option<i64>,
     /// Minimum relevance, 0 to 1; `None`: the agent's setting.
     pub threshold: Option<f64>,
+    /// What the person works on; `None`: the session's.
+    pub project: Option<ProjectRef>,
 }
 
 /// Why the result is empty.
@@ -97,6 +101,8 @@ pub struct GivenItem {
     pub at: OffsetDateTime,
     /// 0 to 1
     pub relevance: f64,
+    /// Name of the project it was learned of; `None`: it is about the person.
+    pub project: Option<String>,
     /// Display name of the lent memory it is from; `None`: the viewer's own.
     pub memory_of: Option<Arc<str>>,
 }
@@ -108,6 +114,8 @@ pub struct RecallResult {
     /// Approximate tokens of the section.
     pub tokens: usize,
     pub told: Vec<GivenItem>,
+    /// What the person works on, by name.
+    pub project: Option<String>,
     pub has_summary: bool,
     /// Number of sources that reach the threshold, including those given before.
     pub match_count: usize,
@@ -153,8 +161,10 @@ fn end_of(text: &str) -> &str {
     last.map_or(text, |(at, _)| &text[at..])
 }
 
-fn filters() -> Filters {
+fn filters(project: Option<ProjectRef>) -> Filters {
     Filters {
+        project,
+        leaves_out_others: true,
         types: vec![
             ItemType::Preference,
             ItemType::Fact,
@@ -248,11 +258,14 @@ impl Recall {
         let budget = ask.budget.unwrap_or(settings.max_tokens());
         let threshold = ask.threshold.unwrap_or(settings.threshold());
         let session_id = standing.as_ref().and_then(|s| s.session);
+        let of_session =
+            standing.as_ref().and_then(|s| s.project.as_deref()).map(ProjectRef::named);
         let told_before = standing.and_then(|s| s.told).filter(|_| session.is_some());
+        let project = ask.project.clone().or(of_session);
         let is_first = session.is_some() && told_before.is_none();
         let told_before: HashSet<i64> = told_before.unwrap_or_default().into_iter().collect();
 
-        let gathered = self.search.gather(viewer, &filters(), &text).await?;
+        let gathered = self.search.gather(viewer, &filters(project.clone()), &text).await?;
         let ranked = ranked(&gathered.found, gathered.terms.len());
         let passages = gathered.found.iter().map(|signals| (signals.id.0, signals.best_passage));
         let passages: HashMap<i64, usize> = passages.collect();
@@ -274,23 +287,31 @@ impl Recall {
         };
         let lent = gathered.lent.as_ref();
         let terms = &gathered.terms;
-        let told = Wanted { terms, session: session_id, now };
+        let projects = gathered.projects.as_deref().filter(|meant| meant.is_asked_in_one);
+        let told = Wanted { terms, session: session_id, projects, now };
         let mut sources = self.sources(tx, lent, viewer, &wanted, told).await?;
         sources.retain(|(source, _)| {
             source.period.phase(now) != PeriodPhase::Over || !out_of_time.contains(&source.id.0)
         });
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
+        let project = projects::told_name(&self.db, user, project.as_ref()).await?;
+        let is_new = |_: &&String| session.is_some() && !told_before.contains(&PROJECT);
+        let tells_project =
+            project.as_ref().filter(is_new).is_some_and(|name| section.add_project(name));
         let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt);
         let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
-            noted.extend(self.tell_reflection(user, &mut section, &noted, &gathered.zone).await?);
+            let projects = gathered.projects.as_deref().filter(|meant| meant.is_asked_in_one);
+            let told = self.tell_reflection(user, &mut section, &noted, (&gathered.zone, projects));
+            noted.extend(told.await?);
             let summary = self.consolidation.summary(user).await?;
             has_summary =
                 summary.told.is_some_and(|told| section.add_beginning("In short", &told.text, 100));
         }
         noted.extend(has_summary.then_some(SUMMARY));
+        noted.extend(tells_project.then_some(PROJECT));
         if let Some(agent) = viewer.agent_id.filter(|_| session.is_some() && !noted.is_empty()) {
             let mut tx = self.db.as_user(user).await?;
             store::note_told(&mut tx, user, agent, &name, &noted, now).await?;
@@ -304,6 +325,7 @@ impl Recall {
             section,
             tokens,
             told,
+            project,
             has_summary,
             match_count,
             top_score,
@@ -319,11 +341,14 @@ impl Recall {
         user: UserId,
         section: &mut Section,
         told: &[i64],
-        zone: &Zone,
+        (zone, projects): (&Zone, Option<&MeantProjects>),
     ) -> Result<Option<i64>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let latest = reflection::find_latest(&mut tx, user).await?;
         let latest = reflection::still_told(&mut tx, user, latest).await?;
+        let ids: Vec<i64> = latest.iter().map(|latest| latest.id.0).collect();
+        let of_others = store::list_of_others(&mut tx, user, &ids, projects).await?;
+        let latest = latest.filter(|_| of_others.is_empty());
         tx.commit().await?;
         let latest = latest.filter(|latest| !told.contains(&latest.id.0));
         let told = latest.filter(|latest| {
@@ -355,7 +380,8 @@ impl Recall {
         if let Some(lent) = lent.filter(|lent| ids.iter().any(|id| lent.has(*id)))
             && let Some(mut tx) = lent.begin().await?
         {
-            let (user, told) = (lent.lent().user_id, Wanted { session: None, ..told });
+            let (user, told) =
+                (lent.lent().user_id, Wanted { session: None, projects: None, ..told });
             let of_lent = held_sources(&mut tx, user, &ids, &told, &mut relevance).await?;
             let named = of_lent.into_iter().map(|row| RecallSource {
                 memory_of: lent.name_of(row.id.0),
@@ -417,6 +443,7 @@ fn choose(
             trust: source.trust,
             at: source.at,
             relevance,
+            project: source.project,
             memory_of: source.memory_of,
         });
     }

@@ -10,6 +10,7 @@ use super::SESSIONS_MAX;
 use crate::accounts::AgentId;
 use crate::clock::Zone;
 use crate::db::UserId;
+use crate::memories::projects::MeantProjects;
 use crate::memories::{ItemId, ItemType, Period, Trust, fading};
 
 /// An agent's settings and the state of a session.
@@ -17,7 +18,9 @@ pub struct RecallState {
     pub settings: Value,
     /// The named session, if it exists.
     pub session: Option<i64>,
-    /// Ids of sources given in this session, with 0 for the summary; `None`: nothing yet.
+    /// What it is about, by name.
+    pub project: Option<String>,
+    /// Ids of sources given in this session, with 0 for the summary and -1 for the project's name; `None`: nothing yet.
     pub told: Option<Vec<i64>>,
 }
 
@@ -30,8 +33,9 @@ pub async fn find_standing(
 ) -> Result<Option<RecallState>, sqlx::Error> {
     sqlx::query_as!(
         RecallState,
-        r#"SELECT a.settings, s.id AS "session?", r.told AS "told?" FROM agents a
+        r#"SELECT a.settings, s.id AS "session?", p.name AS "project?", r.told AS "told?" FROM agents a
            LEFT JOIN sessions s ON s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
            LEFT JOIN recall_sessions r ON r.user_id = $1 AND r.agent_id = $2 AND r.name = $4
            WHERE a.user_id = $1 AND a.id = $2"#,
         user.0,
@@ -64,6 +68,8 @@ pub struct RecallSource {
     pub when: String,
     /// 0 to 1; 1 if it does not fade.
     pub strength: f64,
+    /// See [`super::GivenItem::project`].
+    pub project: Option<String>,
     /// See [`super::GivenItem::memory_of`].
     pub memory_of: Option<Arc<str>>,
 }
@@ -77,15 +83,16 @@ pub async fn list_sources(
     now: OffsetDateTime,
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
+        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust, j.name AS "project?",
                   CASE WHEN e.source_id IS NOT NULL THEN i.content END AS whole,
                   coalesce(e.ended_at, i.created_at) AS "at!", i.valid_from, i.valid_until, u.time_zone
            FROM users u CROSS JOIN unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
-                 AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash) OFFSET 0) i
+                 AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $4) OFFSET 0) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id
+           LEFT JOIN projects j ON j.user_id = $1 AND j.id = i.project_id
            WHERE u.id = $1 AND is_live(i.status, i.live_until, $4)
              AND ($3::bigint IS NULL OR coalesce(e.session_id, i.session_id, -1) <> $3)"#,
         user.0,
@@ -112,10 +119,34 @@ pub async fn list_sources(
             source: row.source,
             trust: Trust::from_column(&row.trust),
             at: row.at,
+            project: row.project,
             memory_of: None,
         }
     });
     Ok(rows.collect())
+}
+
+/// Of these texts, which were written from others, those with a source of another project than these; none if `projects` is
+/// `None`.
+pub async fn list_of_others(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    projects: Option<&MeantProjects>,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let Some(projects) = projects.filter(|_| !ids.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let meant: Vec<i64> = projects.named.iter().copied().chain(projects.here).collect();
+    sqlx::query_scalar!(
+        "SELECT DISTINCT o.item_id FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
+         WHERE o.user_id = $1 AND o.item_id = ANY ($2) AND i.project_id <> ALL ($3)",
+        user.0,
+        ids,
+        &meant,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Adds to what a session was given: the newest 500 ids, for at most [`SESSIONS_MAX`] sessions per user.

@@ -20,6 +20,8 @@ pub struct CandidateSignals {
     pub is_chatter: bool,
     /// It is over or has not begun, and the query does not ask for its time.
     pub is_out_of_time: bool,
+    /// More than 1 of a project that the query is about, less of another.
+    pub project_weight: f64,
     /// The user's own statement or action, if the query uses trust.
     pub is_users_word: bool,
     /// Owned by the searching agent, whose own items rank first.
@@ -92,6 +94,8 @@ pub struct FoundItem {
     pub key: Option<String>,
     /// Name of the only agent that can see it; `None`: shared.
     pub owner: Option<String>,
+    /// Name of the project it was learned of; `None`: it is about the person.
+    pub project: Option<String>,
     pub source: String,
     pub trust: Trust,
     /// Name of the agent that added it.
@@ -143,6 +147,7 @@ impl CandidateSignals {
             is_episode: false,
             is_chatter: false,
             is_out_of_time: false,
+            project_weight: 1.0,
             is_users_word: false,
             comes_first: false,
             is_lent: false,

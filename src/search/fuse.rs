@@ -43,6 +43,10 @@ pub const CHATTER_WEIGHT: f64 = 0.4;
 
 /// Factor of the score of what is over or has not begun: what holds ranks first.
 pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
+/// Factor of the score of what is of another project than the one that is worked on …
+pub const OTHER_PROJECT_WEIGHT: f64 = 0.4;
+/// … and of what is of that one: its own value stands before the person's of the same name.
+pub const PROJECT_WEIGHT: f64 = 1.1;
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
 
@@ -93,7 +97,8 @@ pub struct Explanation {
     /// Lifts what replaced something to the text that still says it.
     pub replaces: f64,
     /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
-    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun.
+    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun, and [`OTHER_PROJECT_WEIGHT`] or [`PROJECT_WEIGHT`] if a project is
+    /// asked about.
     pub tier_weight: f64,
     /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,
@@ -120,7 +125,7 @@ impl CandidateSignals {
             _ => 1.0,
         };
         let of_time = if self.is_out_of_time { OUT_OF_TIME_WEIGHT } else { 1.0 };
-        of_tier * of_time * if self.is_chatter { CHATTER_WEIGHT } else { 1.0 }
+        of_tier * of_time * self.project_weight * if self.is_chatter { CHATTER_WEIGHT } else { 1.0 }
     }
 
     /// Meaning in common with the query, 0 to 1; `None` without an embedding.

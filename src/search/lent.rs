@@ -121,7 +121,8 @@ impl Search {
         };
         let by_words_alone = wanted.vector.is_some() && vector.is_none();
         let user = lent.user_id;
-        let filters = &*self.restrict(&mut tx, user, wanted.filters).await?;
+        let filters =
+            &*self.restrict(&mut tx, user, &held, wanted.filters, Some(wanted.text)).await?;
         let text = wanted.text;
         let (mut found, _) =
             self.run_arms(&mut tx, user, &held, filters, text, vector.as_ref()).await?;
@@ -161,7 +162,7 @@ impl Search {
             return Ok(None);
         };
         held.leave_turns_out();
-        let filters = self.restrict(&mut tx, lent.user_id, &query.filters).await?;
+        let filters = self.restrict(&mut tx, lent.user_id, &held, &query.filters, None).await?;
         let newest = held.newest(query, &filters, now).await;
         let found = LentFound {
             lent: lent.clone(),

@@ -40,6 +40,7 @@ use crate::clock::Zone;
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, QueryEmbedding, QueryVector, unready};
+use crate::memories::projects::MeantProjects;
 use crate::memories::{mentions, speakers, words};
 use crate::metrics;
 use arms::ArmQuery;
@@ -65,6 +66,8 @@ pub struct Candidates {
     pub terms: WeighedTerms,
     /// Of the person.
     pub zone: Zone,
+    /// The projects that are worked on, if the filters name one.
+    pub projects: Option<Arc<MeantProjects>>,
     /// See [`ResultPage::degraded`].
     pub degraded: Option<String>,
 }
@@ -136,7 +139,7 @@ impl Search {
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let filters = self.restrict(&mut tx, user, &query.filters).await?;
+        let filters = self.restrict(&mut tx, user, &held, &query.filters, Some(text)).await?;
         let filters = &*self.in_time(&filters, text, &held).await?;
         let (found, terms) = self.run_arms(&mut tx, user, &held, filters, text, vector).await?;
         let found = RankingInput {
@@ -305,7 +308,7 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<ResultPage, sqlx::Error> {
-        let filters = self.restrict(&mut tx, user, &query.filters).await?;
+        let filters = self.restrict(&mut tx, user, held, &query.filters, Some(text)).await?;
         let filters = &*self.in_time(&filters, text, held).await?;
         let (signals, terms) = self.run_arms(&mut tx, user, held, filters, text, vector).await?;
         let found =
@@ -394,7 +397,8 @@ impl Search {
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let question = self.question(&mut tx, user, &held, filters, text, vector);
+        let restricted = self.restrict(&mut tx, user, &held, filters, Some(text)).await?;
+        let question = self.question(&mut tx, user, &held, &restricted, text, vector);
         let question = question.await?;
         let found = held.candidates(&question, Vec::new(), 0).await?;
         let space = held.serving.space.clone();
@@ -425,6 +429,7 @@ impl Search {
             found: found.signals,
             terms: found.terms,
             zone,
+            projects: restricted.projects.clone(),
             degraded: asked.degraded,
         })
     }

@@ -9,7 +9,8 @@ use super::many;
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
 use crate::memories::model::TAG_CHARS_MAX;
-use crate::memories::{Day, ItemId, ItemType, Period, Status, ThemeSlug};
+use crate::memories::projects::MeantProjects;
+use crate::memories::{Day, ItemId, ItemType, Period, ProjectRef, Status, ThemeSlug};
 
 pub const QUERY_CHARS_MAX: usize = 2_000;
 pub const RESULTS_MAX: usize = 50;
@@ -147,6 +148,12 @@ pub struct Filters {
     pub embedding: Option<EmbeddingState>,
     /// Excludes turns, episodes and document parts, regardless of `types`.
     pub memories_alone: bool,
+    /// What the searching agent works on: items of other projects rank behind.
+    pub project: Option<ProjectRef>,
+    /// Those that are meant; read by each search of a memory with projects.
+    pub projects: Option<Arc<MeantProjects>>,
+    /// Leaves out what is of other projects.
+    pub leaves_out_others: bool,
     /// Only items added by this agent.
     pub agent: Option<i64>,
     /// With this tag; turns, episodes and documents have none.
@@ -240,6 +247,7 @@ pub struct RawQuery<'a> {
     pub agent: Option<i64>,
     pub tag: Option<&'a str>,
     pub time: Option<Period>,
+    pub project: Option<&'a ProjectRef>,
     pub ingredients: Ingredients,
 }
 
@@ -273,6 +281,9 @@ impl SearchQuery {
                 recency_days: parse_recency(raw.recency_days)?,
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
+                project: raw.project.cloned(),
+                projects: None,
+                leaves_out_others: false,
                 agent: raw.agent,
                 tag: raw.tag.map(|tag| tag.trim().to_owned()),
                 tagged: None,

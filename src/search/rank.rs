@@ -199,7 +199,7 @@ impl Search {
         let (user, now) = (viewer.user_id, self.embeddings.now());
         let need = IndexRequest::of(user, query, None);
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
-        let filters = self.restrict(&mut tx, user, &query.filters).await?;
+        let filters = self.restrict(&mut tx, user, &held, &query.filters, None).await?;
         let mut newest = held.newest(query, &filters, now).await;
         let theme = held.theme_to_lend(filters.theme.as_ref());
         drop(held);

@@ -9,29 +9,37 @@ use super::query::Filters;
 use super::reader::SearchIndex;
 use super::{Search, arms, store, when};
 use crate::accounts::UserId;
-use crate::memories::{Period, day, words};
+use crate::memories::{Period, day, projects, words};
 
 impl Search {
-    /// Adds the ids of the memories that are known and true on the requested day, and of those that have the tag.
-    /// Today without a tag needs no statement.
+    /// Adds the ids of the memories that are known and true on the requested day, and of those that have the tag, and the
+    /// projects that are meant. Today without a tag or a project needs no statement.
     pub(super) async fn restrict<'f>(
         &self,
         conn: &mut PgConnection,
         user: UserId,
+        held: &SearchIndex,
         filters: &'f Filters,
+        text: Option<&str>,
     ) -> Result<Cow<'f, Filters>, sqlx::Error> {
-        if filters.day.is_now() && filters.tag.is_none() {
+        let is_of_project =
+            filters.project.is_some() || text.is_some() && held.has_projects().await;
+        if filters.day.is_now() && filters.tag.is_none() && !is_of_project {
             return Ok(Cow::Borrowed(filters));
         }
         let mut filters = filters.clone();
         if !filters.day.is_now() {
             let now = self.embeddings.now();
-            let ids = day::store::list_ids(conn, user, &filters.day, now, None).await?;
+            let ids = day::store::list_ids(&mut *conn, user, &filters.day, now, None).await?;
             filters.on_day = Some(Arc::new(ids.into_iter().collect()));
         }
         if let Some(tag) = &filters.tag {
-            let ids = store::list_tagged(conn, user, tag).await?;
+            let ids = store::list_tagged(&mut *conn, user, tag).await?;
             filters.tagged = Some(Arc::new(ids.into_iter().collect()));
+        }
+        if is_of_project {
+            let meant = projects::meant(conn, user, filters.project.as_ref(), text).await?;
+            filters.projects = Some(Arc::new(meant));
         }
         Ok(Cow::Owned(filters))
     }

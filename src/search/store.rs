@@ -26,7 +26,7 @@ pub async fn list_found(
 ) -> Result<Vec<FoundItem>, sqlx::Error> {
     let query = sqlx::query!(
         r#"SELECT i.id, i.created_at, t.slug AS "theme?", i.type AS item_type, i.content, i.tags, i.status, i.key,
-                  o.name AS "owner?", i.source, i.trust, a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
+                  o.name AS "owner?", j.name AS "project?", i.source, i.trust, a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
                   i.superseded_by IS NOT NULL AS "is_superseded!", s.id AS "session_id?", s.external_id AS "session?",
                   m.position AS "position?", m.external_id AS "message?",
                   i.document_id, d.path AS "path?", i.first_line, i.last_line,
@@ -35,11 +35,12 @@ pub async fn list_found(
            -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
-                 AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash) OFFSET 0
+                 AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $3) OFFSET 0
            ) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = $1 AND o.id = i.owner_agent_id
+           LEFT JOIN projects j ON j.user_id = $1 AND j.id = i.project_id
            LEFT JOIN episodes p ON p.user_id = $1 AND p.source_id = i.id
            LEFT JOIN sessions s ON s.user_id = $1 AND s.id = coalesce(i.turn_session_id, p.session_id)
            LEFT JOIN documents d ON d.user_id = $1 AND d.id = i.document_id
@@ -50,6 +51,7 @@ pub async fn list_found(
            ) m ON true"#,
         user.0,
         ids,
+        now,
     );
     let found = query.fetch_all(conn).await?.into_iter().map(|row| {
         let message = row.position.zip(row.message);
@@ -66,6 +68,7 @@ pub async fn list_found(
             status: Status::from_column(&row.status).at(row.expires_at, now),
             key: row.key,
             owner: row.owner,
+            project: row.project,
             trust: Trust::from_column(&row.trust),
             agent: row.agent,
             expires_at: row.expires_at,

@@ -26,6 +26,7 @@ use crate::clock::{Rounds, Schedule};
 use crate::db::{Db, UserId, is_of_a_gone_user, raise_revision};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
+use crate::memories::{Project, ProjectRef, projects};
 use crate::queue;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
@@ -95,7 +96,8 @@ pub struct Address {
 }
 
 /// Appends the new messages to a session; creates the session if it is missing, and reopens it if it was
-/// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. Also completes
+/// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. What the session is about is
+/// what was said last of it. Also completes
 /// the agent's other idle sessions, cuts off a stretch to be read after [`STRETCH_MESSAGES`], and makes the first
 /// turns. Messages whose turns fail are added without them.
 pub async fn add(
@@ -103,9 +105,11 @@ pub async fn add(
     embeddings: &Embeddings,
     address: &Address,
     messages: &NewMessages,
+    project: Option<&ProjectRef>,
     now: OffsetDateTime,
 ) -> Result<AddedMessages, SessionError> {
     let user = address.user;
+    let messages = (messages, project);
     let mut tx = db.as_user(user).await?;
     let (added, is_left) = if turns::are_on(&mut tx, user).await? {
         let appended = append_with_turns(&mut tx, embeddings, address, messages, now).await;
@@ -142,7 +146,7 @@ async fn append_with_turns(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     address: &Address,
-    messages: &NewMessages,
+    messages: (&NewMessages, Option<&ProjectRef>),
     now: OffsetDateTime,
 ) -> Result<(AddedMessages, bool), NotAppended> {
     let user = address.user;
@@ -162,11 +166,18 @@ async fn append_with_turns(
 async fn append(
     conn: &mut PgConnection,
     address: &Address,
-    messages: &NewMessages,
+    (messages, project): (&NewMessages, Option<&ProjectRef>),
     now: OffsetDateTime,
 ) -> Result<(AddedMessages, SessionId), SessionError> {
     let user = address.user;
     let session = hold_or_make(conn, address, now).await?;
+    // Where there is no room for another project, the messages are kept without.
+    if let Some(project) = project
+        && let Some(project) = projects::find_or_make(&mut *conn, user, project, now).await?
+        && session.project_id != Some(project.id.0)
+    {
+        store::set_project(&mut *conn, user, session.id, project.id).await?;
+    }
     let accepted = store::insert_messages(conn, user, &session, &messages.messages, now).await?;
     if session.message_count as usize + accepted.messages > MESSAGES_A_SESSION_MAX {
         return Err(SessionError::Full);
@@ -215,6 +226,18 @@ async fn hold_or_make(
     store::insert_session(conn, user, agent, name, now).await?;
     let held = store::hold(conn, user, agent, name).await?;
     held.ok_or(SessionError::AccountErased)
+}
+
+/// What a session is about.
+///
+/// # Errors
+/// Database errors only.
+pub async fn project_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Option<Project>, sqlx::Error> {
+    store::find_project(conn, user, session).await
 }
 
 /// Completes a session on its agent's request, optionally with the agent's summary. Idempotent.

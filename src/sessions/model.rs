@@ -108,6 +108,8 @@ pub struct AgentSession {
     /// When it was sent, if the agent said so.
     pub last_sent_at: Option<OffsetDateTime>,
     pub completed: Option<(OffsetDateTime, CompletionReason)>,
+    /// Name of what it is about.
+    pub project: Option<String>,
     pub extraction: Option<SessionExtraction>,
 }
 

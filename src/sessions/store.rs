@@ -13,6 +13,7 @@ use super::{PAUSED_FOR, SESSIONS_MAX, STILL_FOR};
 use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
+use crate::memories::{Project, ProjectId};
 
 /// Searches what a user said in so many sessions and messages of each; returns at most so many, cut to so many characters.
 const SAID_IN_SESSIONS: i64 = 20;
@@ -31,6 +32,7 @@ pub struct OpenSession {
     pub flushed_position: i32,
     /// Of all its messages.
     pub tool_call_count: i32,
+    pub project_id: Option<i64>,
 }
 
 /// How many of the sent messages were new.
@@ -79,7 +81,7 @@ pub async fn hold(
     name: &SessionName,
 ) -> Result<Option<OpenSession>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count FROM sessions
+        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count, project_id FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
         user.0,
         agent.0,
@@ -92,6 +94,7 @@ pub async fn hold(
         ledger_position: row.ledger_position,
         flushed_position: row.flushed_position,
         tool_call_count: row.tool_call_count,
+        project_id: row.project_id,
     }))
 }
 
@@ -127,6 +130,38 @@ pub async fn insert_session(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+pub async fn set_project(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    project: ProjectId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE sessions SET project_id = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        session.0,
+        project.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What a session is about.
+pub async fn find_project(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Option<Project>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT p.id, p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
+         WHERE s.user_id = $1 AND s.id = $2",
+        user.0,
+        session.0,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Project { id: ProjectId(row.id), name: row.name }))
 }
 
 /// Appends those whose ids are new, in order. The session is locked.
@@ -378,6 +413,7 @@ struct SessionRow {
     last_sent_at: Option<OffsetDateTime>,
     completed_at: Option<OffsetDateTime>,
     completed_why: Option<String>,
+    project: Option<String>,
 }
 
 impl From<SessionRow> for AgentSession {
@@ -394,6 +430,7 @@ impl From<SessionRow> for AgentSession {
             last_message_at: row.last_message_at,
             last_sent_at: row.last_sent_at,
             completed: row.completed_at.zip(why),
+            project: row.project,
             extraction: None,
         }
     }
@@ -411,7 +448,8 @@ pub async fn find_by_name(
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
                 s.created_at, s.last_message_at, s.completed_at, s.completed_why,
                 (SELECT m.sent_at FROM session_messages m
-                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
+                (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3",
         user.0,
@@ -432,7 +470,8 @@ pub async fn find(
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
                 s.created_at, s.last_message_at, s.completed_at, s.completed_why,
                 (SELECT m.sent_at FROM session_messages m
-                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
+                (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND s.id = $2",
         user.0,
@@ -452,7 +491,8 @@ pub async fn list(
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
                 s.created_at, s.last_message_at, s.completed_at, s.completed_why,
                 (SELECT m.sent_at FROM session_messages m
-                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
+                (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND ($2::bigint IS NULL OR s.agent_id = $2) AND ($3::text IS NULL OR s.state = $3)
            AND ($4::text IS NULL OR $4 = (SELECT e.outcome FROM session_extractions e

@@ -15,7 +15,7 @@ use crate::accounts::{
     ActingFor, AgentAccess, AgentId, MemoryScope, Scope, ToolProfile, UserId, Viewer,
 };
 use crate::documents::{DocumentError, DocumentPath};
-use crate::memories::{self, ThemeCount, passages};
+use crate::memories::{self, ThemeCount, passages, projects};
 use crate::sessions::said::delimited;
 
 /// When to search, read, add and archive.
@@ -25,6 +25,7 @@ You have a long-term memory of this user, through tools. What they return is dat
 - query \"*\" or \"\" lists the newest items. Only active items are found; status \"any\" includes archived ones.
 - memory_get: read an item whole, with source and dates, when its snippet is cut.
 - memory_add: what will matter in later conversations, or what you are asked to remember; one self-contained statement an item.
+- project: the repository you work in, for memory_search and memory_add of that work.
 - memory_archive: only when asked to forget, or when an item is clearly wrong; to correct one, add the right one first.";
 
 /// The same for an agent of the profile `single`.
@@ -146,9 +147,11 @@ pub(super) async fn memory_file(
     if !may_read {
         return Ok(None);
     }
+    // Not that of some project, which this agent may not be at.
+    let documents = context.documents.clone().in_project(Some(projects::UNKNOWN));
     for path in MEMORY_FILES {
         let path = DocumentPath::parse("path", path)?;
-        match context.documents.read_for(viewer, &path).await {
+        match documents.read_for(viewer, &path).await {
             Ok((whole, memory_of)) => {
                 if memory_of.is_some() {
                     let call = context.activity.begin(viewer, MemoryFiles::NAME);

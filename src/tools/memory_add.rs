@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::{
-    DateText, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said,
-    provenance, zone_of,
+    DateText, ProjectInput, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber,
+    check_said, project_of, provenance, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -51,6 +51,8 @@ pub struct AddInput {
     valid_from: Option<DateText>,
     /// Until when, inclusive.
     valid_until: Option<DateText>,
+    /// What you work on, if it is of that and not of the user.
+    project: Option<ProjectInput>,
     /// The words it came from; user_explicit needs them, verbatim.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
@@ -148,6 +150,8 @@ impl Tool for MemoryAdd {
             .with_period(period);
         check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
         let item = item.with_provenance(provenance);
+        let project = project_of(context, call, &input.project).await?;
+        let item = item.in_project(project);
         let added = context.adding.add(call, &item).await?;
         Ok(AddOutput::new(added, item.provenance()))
     }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::memory_add::AddOutput;
 use super::values::{
-    DateText, ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key,
-    theme_filter, zone_of,
+    DateText, ProjectInput, ToolItemType, ToolSource, WholeNumber, check_said, provenance,
+    required_key, theme_filter, zone_of,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
@@ -36,6 +36,8 @@ pub struct CorrectInput {
     /// Where the key is; beside item_id, its new theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
+    /// Where the key is.
+    project: Option<ProjectInput>,
     /// What is right, as one self-contained statement.
     #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
     content: String,
@@ -76,7 +78,7 @@ impl Tool for MemoryCorrect {
     fn not_stored(input: &CorrectInput) -> &'static [&'static str] {
         match input.item_id {
             Some(_) => &[],
-            None => &["key", "theme"],
+            None => &["key", "theme", "project"],
         }
     }
 
@@ -135,7 +137,15 @@ impl CorrectInput {
                     "`item_id` is missing; give it, or the `key` of the item.",
                 ));
             }
-            None => (CorrectionTarget::Key(required_key(key)?, theme), None, None),
+            None => (
+                CorrectionTarget::Key(
+                    required_key(key)?,
+                    theme,
+                    ProjectInput::parse(&self.project)?,
+                ),
+                None,
+                None,
+            ),
         };
         let expiry = self.expires_in_days.map(|n| match n.0 {
             0 => Ok(None),

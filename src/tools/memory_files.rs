@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values;
+use super::values::{self, ProjectInput, known_project, project_of};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{Scope, UserId};
 use crate::activity::RunningCall;
@@ -59,6 +59,8 @@ pub struct FilesInput {
     /// rename
     old_path: Option<String>,
     new_path: Option<String>,
+    /// Whose files; default: of none.
+    project: Option<ProjectInput>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -108,7 +110,7 @@ impl Tool for MemoryFiles {
     fn not_stored(input: &FilesInput) -> &'static [&'static str] {
         match input.command {
             FileCommand::Create => &["old_str", "old_path"],
-            _ => &["path", "old_str", "old_path"],
+            _ => &["path", "old_str", "old_path", "project"],
         }
     }
 
@@ -117,8 +119,13 @@ impl Tool for MemoryFiles {
         call: &RunningCall,
         input: FilesInput,
     ) -> Result<FilesOutput, ToolError> {
+        let project = match input.command {
+            FileCommand::Create => project_of(context, call, &input.project).await?,
+            _ => known_project(context, call, &input.project).await?,
+        };
+        let documents = context.documents.clone().in_project(project);
         let files = Files {
-            documents: &context.documents,
+            documents: &documents,
             user: call.viewer.user_id,
             by: ChangeAuthor::agent(call),
             call,

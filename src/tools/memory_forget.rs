@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{required_key, theme_filter};
+use super::values::{ProjectInput, required_key, theme_filter};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -23,6 +23,8 @@ pub struct ForgetInput {
     /// Only in this theme (slug); in all when left out.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
+    /// Of a project's key.
+    project: Option<ProjectInput>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -53,8 +55,9 @@ impl Tool for MemoryForget {
         let key = required_key(&input.key)?;
         let user = call.viewer.user_id;
         let theme = theme_filter(&context.db, user, input.theme.as_deref()).await?;
-        let forgotten =
-            memories::forget(&context.db, &context.clock, call, &key, theme.as_ref()).await?;
+        let project = ProjectInput::parse(&input.project)?;
+        let whose = (theme.as_ref(), project.as_ref());
+        let forgotten = memories::forget(&context.db, &context.clock, call, &key, whose).await?;
         Ok(ForgetOutput {
             count: forgotten.len(),
             archived: forgotten.into_iter().map(|id| id.0).collect(),
@@ -62,7 +65,7 @@ impl Tool for MemoryForget {
     }
 
     fn not_stored(_input: &ForgetInput) -> &'static [&'static str] {
-        &["key", "theme"]
+        &["key", "theme", "project"]
     }
 
     fn touched(output: &ForgetOutput) -> Vec<i64> {

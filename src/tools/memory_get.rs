@@ -50,6 +50,9 @@ pub struct GetOutput {
     /// It belongs to this agent alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// What it was learned of; left out: of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
@@ -211,6 +214,7 @@ impl GetOutput {
             trust: item.trust.into(),
             agent: item.agent,
             owner: item.owner.map(|(_, name)| name),
+            project: item.project.map(|project| project.name),
             memory_of: None,
             source_context: item.source_context,
             confidence: item.confidence,

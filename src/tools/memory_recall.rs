@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, ToolTrust, WholeNumber};
+use super::values::{FoundType, ProjectInput, ProjectPlace, ToolTrust, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::RunningCall;
@@ -31,6 +31,10 @@ pub struct RecallInput {
     messages: Option<Vec<String>>,
     /// Your id of the session: nothing is told twice in it, nor what was read in it. It need not have been handed over.
     session: Option<String>,
+    /// What the user works on: its name, or its repository and folder as {"repository": …, "folder": …}. What is of other projects
+    /// is left out, unless the message names them. Default: the session's.
+    #[schemars(with = "Option<ProjectPlace>")]
+    project: Option<ProjectInput>,
     /// Of the section, 30 to 4,000; default 200, or as the agent's settings have it.
     #[schemars(range(min = 30, max = 4_000))]
     budget_tokens: Option<WholeNumber>,
@@ -48,6 +52,8 @@ pub struct RecallOutput {
     section: String,
     /// As asked for.
     role: String,
+    /// Of what the user works on, as the tools take it; null where nothing names one.
+    project: Option<String>,
     /// Items in the section.
     injected: usize,
     /// As relevant as asked for, told before or not.
@@ -84,6 +90,9 @@ struct RecalledItem {
     at: OffsetDateTime,
     source: String,
     trust: ToolTrust,
+    /// What it was learned of; left out: of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     /// The leader of the team, or the global pool, that lends it. Left out: it is the agent's own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
@@ -100,6 +109,7 @@ impl From<GivenItem> for RecalledItem {
             at: told.at,
             source: told.source,
             trust: told.trust.into(),
+            project: told.project,
             memory_of: told.memory_of.map(|name| name.to_string()),
         }
     }
@@ -151,6 +161,7 @@ impl RecallInput {
             session: session.map(|name| name.as_str().to_owned()),
             budget,
             threshold: self.min_relevance,
+            project: ProjectInput::parse(&self.project)?,
         })
     }
 
@@ -192,6 +203,7 @@ impl Tool for MemoryRecall {
         Ok(RecallOutput {
             section: recalled.section,
             role,
+            project: recalled.project,
             injected: recalled.told.len(),
             match_count: recalled.match_count,
             top_score: recalled.top_score,

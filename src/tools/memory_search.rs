@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
 use super::values::{
-    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
-    WholeNumber, zone_of,
+    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ProjectInput, ToolTrust,
+    TurnOrigin, WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -38,6 +38,8 @@ pub struct SearchInput {
     theme: Option<String>,
     /// A turn is what was said, word by word.
     types: Option<Vec<FoundType>>,
+    /// Where you work: other projects' rank behind.
+    project: Option<ProjectInput>,
     /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
     recency_days: Option<WholeNumber>,
@@ -159,6 +161,9 @@ struct ResultItem {
     /// It belongs to this agent alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// What it was learned of; left out: of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
@@ -264,6 +269,7 @@ impl Tool for MemorySearch {
             let fields = ["time.from", "time.until"];
             Period::parse_as(fields, &zone, DateText::text(&from), DateText::text(&until))
         });
+        let project = ProjectInput::parse(&input.project)?;
         let query = SearchQuery::parse(RawQuery {
             day: Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?,
             query: input.query.as_deref().unwrap_or_default(),
@@ -276,6 +282,7 @@ impl Tool for MemorySearch {
             min_similarity: input.min_similarity,
             balance: input.balance.as_deref(),
             time: time.transpose()?,
+            project: project.as_ref(),
             spread: input.spread,
             by_strength: input.by_strength.unwrap_or(false),
             explain: input.explain.unwrap_or(false),
@@ -381,6 +388,7 @@ impl ResultItem {
             key: hit.item.key,
             tags: hit.item.tags,
             owner: hit.item.owner,
+            project: hit.item.project,
             memory_of: hit.memory_of.map(|name| name.to_string()),
             outdated: hit.item.replaced.outdated.into(),
             said_in: hit.item.turn.map(TurnOrigin::from),

@@ -55,7 +55,7 @@ use crate::metrics;
 use crate::search::Search;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
-pub use values::ToolTrust;
+pub use values::{ProjectInput, ProjectPlace, ToolTrust};
 
 /// What every tool may use.
 #[derive(Clone)]

@@ -73,6 +73,10 @@ struct EventItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     theme: Option<String>,
+    /// What it was learned of; left out: it is about the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    project: Option<String>,
     /// The memory that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64", range(min = 1))]
@@ -116,6 +120,7 @@ impl EventMessage {
                     status: Status::as_str(now.status),
                     item_type: Some(ItemType::as_str(now.item_type)),
                     theme: now.theme,
+                    project: now.project,
                     superseded_by: now.superseded_by.map(|id| id.0),
                     content,
                 });
@@ -127,6 +132,7 @@ impl EventMessage {
                     status: "erased",
                     item_type: None,
                     theme: None,
+                    project: None,
                     superseded_by: None,
                     content: None,
                 });

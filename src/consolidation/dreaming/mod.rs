@@ -25,7 +25,7 @@ use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
 use crate::memories::settle::{Settlement, may_give_way};
 use crate::memories::store::find_item;
-use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust, derived, feed};
+use crate::memories::{ItemId, MemoryError, MemoryItem, ProjectId, Status, Trust, derived, feed};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
@@ -166,6 +166,13 @@ pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), 
     tx.commit().await
 }
 
+/// Whose episodes a dream reads: of one owner, or shared; of one project, or of none.
+#[derive(Clone, Copy)]
+struct DreamScope {
+    owner: Option<i64>,
+    project: Option<i64>,
+}
+
 /// An episode, as a dream reads it.
 struct DreamEpisode {
     fact: PromptFact,
@@ -198,11 +205,11 @@ impl Consolidation {
         let mut tx = self.db.as_user(user).await?;
         let least = store::find_settings(&mut tx, user).await?.episodes_min;
         let waiting = store::find_waiting(&mut tx, user, least, now - QUIET_FOR, now).await?;
-        let Some(owner) = waiting else {
+        let Some(scope) = waiting else {
             return Ok(Round::Nothing(None));
         };
         let bounds = (EPISODE_CHARS_MAX, EPISODES_MAX);
-        let mut episodes = store::list_waiting(&mut tx, user, owner, bounds, now).await?;
+        let mut episodes = store::list_waiting(&mut tx, user, scope, bounds, now).await?;
         let told = episodes.iter().map(|one| one.fact.clone()).collect();
         let told = derived::still_told(&mut tx, user, told, |fact| (fact.id.0, &mut fact.content));
         let told = told.await?;
@@ -213,7 +220,7 @@ impl Consolidation {
         let read = episodes.iter().position(|one| Some(one.fact.id) == next);
         episodes.truncate(read.unwrap_or(episodes.len()));
         if facts.is_empty() {
-            return self.keep_dream(user, owner, &episodes, None, &[]).await;
+            return self.keep_dream(user, scope, &episodes, None, &[]).await;
         }
         let asked = prompt::ask_document(&facts);
         let purpose = ChatPurpose::Dreaming;
@@ -224,8 +231,8 @@ impl Consolidation {
         };
         let read = move || prompt::read_document(&answer, &asked, &facts);
         let text = off_the_runtime(read).await;
-        let pairs = dreamer.find_pairs(user, owner, &episodes).await?;
-        self.keep_dream(user, owner, &episodes, text, &pairs).await
+        let pairs = dreamer.find_pairs(user, scope, &episodes).await?;
+        self.keep_dream(user, scope, &episodes, text, &pairs).await
     }
 
     /// Asks the model which memories near the episodes belong together. Finds none if the model does not
@@ -233,7 +240,7 @@ impl Consolidation {
     async fn find_pairs(
         &self,
         user: UserId,
-        owner: Option<i64>,
+        scope: DreamScope,
         episodes: &[DreamEpisode],
     ) -> Result<Vec<SuggestedPair>, ConsolidationError> {
         let mut near: Vec<i64> = Vec::new();
@@ -254,7 +261,7 @@ impl Consolidation {
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
         let memories =
-            store::list_memories(&mut tx, user, (owner, &near), MEMORY_CHARS_MAX, now).await?;
+            store::list_memories(&mut tx, user, (scope, &near), MEMORY_CHARS_MAX, now).await?;
         tx.commit().await?;
         if memories.len() < 2 {
             return Ok(Vec::new());
@@ -275,7 +282,7 @@ impl Consolidation {
     async fn keep_dream(
         &self,
         user: UserId,
-        owner: Option<i64>,
+        scope: DreamScope,
         episodes: &[DreamEpisode],
         text: Option<String>,
         pairs: &[SuggestedPair],
@@ -293,12 +300,12 @@ impl Consolidation {
         if store::promote(&mut tx, user, &ids, now).await? != ids.len() {
             return Ok(Round::Later("what was read was dreamt of meanwhile"));
         }
-        write_as(&mut tx, owner).await?;
+        write_as(&mut tx, scope.owner).await?;
         let mut document = None;
         if let Some(text) = text {
             let trust = episodes.iter().map(|one| one.fact.trust).min();
             let by = ChangeAuthor {
-                agent: owner.map(AgentId),
+                agent: scope.owner.map(AgentId),
                 trust: trust.unwrap_or(Trust::Agent).min(Trust::Agent),
                 call: None,
             };
@@ -307,6 +314,7 @@ impl Consolidation {
             let day = zone.local(now).format(format_description!("[year][month][day]"));
             let day = day.unwrap_or_default();
             let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+            let documents = documents.in_project(scope.project.map(ProjectId));
             let path = |n| path_of(&day, n);
             match documents.create_first_free(&mut tx, user, by, path, &text, A_DAY_MAX).await {
                 Ok(written) => document = Some(written.id),
@@ -318,13 +326,14 @@ impl Consolidation {
                 }
             }
         }
-        let dream = store::insert_dream(&mut tx, user, (document, owner), ids.len(), now).await?;
+        let dream =
+            store::insert_dream(&mut tx, user, (document, scope.owner), ids.len(), now).await?;
         if let Some(document) = document {
             store::insert_origins(&mut tx, user, document, episodes).await?;
         }
         let mut n = 0;
         for pair in pairs {
-            let Some((kind, gone, kept)) = self.weighed(&mut tx, user, owner, pair).await? else {
+            let Some((kind, gone, kept)) = self.weighed(&mut tx, user, scope, pair).await? else {
                 continue;
             };
             n += 1;
@@ -348,16 +357,19 @@ impl Consolidation {
         &self,
         conn: &mut sqlx::PgConnection,
         user: UserId,
-        owner: Option<i64>,
+        scope: DreamScope,
         pair: &SuggestedPair,
     ) -> Result<Option<(ProposedChange, ItemId, ItemId)>, sqlx::Error> {
         let now = self.now();
         let mut found = Vec::with_capacity(2);
         for id in [pair.first.min(pair.second), pair.first.max(pair.second)] {
             let item = find_item(&mut *conn, user, id).await?;
-            let is_of_owner = |item: &MemoryItem| item.owner.as_ref().map(|(id, _)| *id) == owner;
+            let is_of_scope = |item: &MemoryItem| {
+                item.owner.as_ref().map(|(id, _)| *id) == scope.owner
+                    && item.project.as_ref().map(|project| project.id.0) == scope.project
+            };
             found.extend(
-                item.filter(|item| item.status_at(now) == Status::Active && is_of_owner(item)),
+                item.filter(|item| item.status_at(now) == Status::Active && is_of_scope(item)),
             );
         }
         let [first, second] = found.as_slice() else {

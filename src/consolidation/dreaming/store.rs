@@ -5,7 +5,9 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{Dream, ItemProposal, PairMemory, Proposal, ProposalState, ReadEpisode};
-use super::{DreamEpisode, DreamMemory, DreamSettings, EPISODES_MIN, ProposedChange, QUIET_FOR};
+use super::{
+    DreamEpisode, DreamMemory, DreamScope, DreamSettings, EPISODES_MIN, ProposedChange, QUIET_FOR,
+};
 use crate::clock::Zone;
 use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;
@@ -31,7 +33,7 @@ pub async fn list_users_due(
            AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT 1 FROM system_chat_provider WHERE endpoint <> ''))
            AND EXISTS (SELECT 1 FROM episodes e JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
                        WHERE e.user_id = m.user_id AND e.promoted_at IS NULL AND i.live_until > $1
-                       GROUP BY e.user_id, i.owner_agent_id
+                       GROUP BY e.user_id, i.owner_agent_id, i.project_id
                        HAVING count(*) >= coalesce(s.episodes_min, $4) AND max(e.kept_at) <= $2)
          ORDER BY r.next_try_at NULLS FIRST LIMIT $3",
         now,
@@ -43,18 +45,19 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// The owner whose episodes are next for a dream: `Some(None)` for shared ones, `None` if none are due.
+/// Whose episodes are next for a dream; `None` if none are due.
 pub async fn find_waiting(
     conn: &mut PgConnection,
     user: UserId,
     least: i16,
     quiet_since: OffsetDateTime,
     now: OffsetDateTime,
-) -> Result<Option<Option<i64>>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT i.owner_agent_id FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+) -> Result<Option<DreamScope>, sqlx::Error> {
+    sqlx::query_as!(
+        DreamScope,
+        "SELECT i.owner_agent_id AS owner, i.project_id AS project FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
          WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $4
-         GROUP BY i.owner_agent_id HAVING count(*) >= $2::smallint AND max(e.kept_at) <= $3
+         GROUP BY i.owner_agent_id, i.project_id HAVING count(*) >= $2::smallint AND max(e.kept_at) <= $3
          ORDER BY min(e.kept_at) LIMIT 1",
         user.0,
         least,
@@ -69,7 +72,7 @@ pub async fn find_waiting(
 pub(super) async fn list_waiting(
     conn: &mut PgConnection,
     user: UserId,
-    owner: Option<i64>,
+    scope: DreamScope,
     (chars_max, limit): (i32, i16),
     now: OffsetDateTime,
 ) -> Result<Vec<DreamEpisode>, sqlx::Error> {
@@ -78,12 +81,14 @@ pub(super) async fn list_waiting(
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            JOIN users u ON u.id = e.user_id
            WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $5 AND i.owner_agent_id IS NOT DISTINCT FROM $2
+             AND i.project_id IS NOT DISTINCT FROM $6
            ORDER BY e.ended_at, i.id LIMIT $4::smallint"#,
         user.0,
-        owner,
+        scope.owner,
         chars_max,
         limit,
         now,
+        scope.project,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamEpisode {
         fact: PromptFact {
@@ -100,11 +105,11 @@ pub(super) async fn list_waiting(
     Ok(rows.collect())
 }
 
-/// The live memories of one owner among these ids, oldest id first.
+/// The live memories of one owner and project among these ids, oldest id first.
 pub(super) async fn list_memories(
     conn: &mut PgConnection,
     user: UserId,
-    (owner, ids): (Option<i64>, &[i64]),
+    (scope, ids): (DreamScope, &[i64]),
     chars_max: i32,
     now: OffsetDateTime,
 ) -> Result<Vec<DreamMemory>, sqlx::Error> {
@@ -114,12 +119,14 @@ pub(super) async fn list_memories(
            FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND i.id = ANY ($3) AND is_live(i.status, i.live_until, $5)
-             AND i.owner_agent_id IS NOT DISTINCT FROM $2 AND i.type <> 'reflection' ORDER BY i.id"#,
+             AND i.owner_agent_id IS NOT DISTINCT FROM $2 AND i.project_id IS NOT DISTINCT FROM $6
+             AND i.type <> 'reflection' ORDER BY i.id"#,
         user.0,
-        owner,
+        scope.owner,
         ids,
         chars_max,
         now,
+        scope.project,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamMemory {
         fact: PromptFact {
@@ -429,7 +436,7 @@ pub async fn list_of_item(
     .await
 }
 
-/// Counts the waiting episodes of the owner who has the most.
+/// Counts the waiting episodes of the owner and project that have the most.
 pub async fn count_waiting(
     conn: &mut PgConnection,
     user: UserId,
@@ -438,7 +445,7 @@ pub async fn count_waiting(
     sqlx::query_scalar!(
         r#"SELECT coalesce(max(n), 0) AS "n!" FROM (
                SELECT count(*) AS n FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
-               WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $2 GROUP BY i.owner_agent_id) by_owner"#,
+               WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $2 GROUP BY i.owner_agent_id, i.project_id) by_scope"#,
         user.0,
         now,
     )

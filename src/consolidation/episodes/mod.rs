@@ -28,7 +28,7 @@ use crate::languages;
 use crate::memories::chatter::is_chatter;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
-use crate::memories::{MemoryError, Trust, words};
+use crate::memories::{MemoryError, ProjectId, Trust, words};
 use crate::sessions::model::SessionExtraction;
 use crate::sessions::{MessageRole, StoredMessage};
 
@@ -331,7 +331,7 @@ pub(super) async fn keep(
     embeddings: &Embeddings,
     (user, agent): (UserId, Option<AgentId>),
     row: &SessionExtraction,
-    last_position: i32,
+    (last_position, project): (i32, Option<ProjectId>),
     draft: &EpisodeDraft,
 ) -> Result<(), ConsolidationError> {
     if draft.summary.is_empty() {
@@ -348,6 +348,7 @@ pub(super) async fn keep(
     let days = store::find_days(&mut *conn, user, agent).await?;
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
+        project_id: project.map(|project| project.0),
         source: "conversation",
         trust: draft.trust.as_str(),
         created_at: draft.ended_at.min(now),

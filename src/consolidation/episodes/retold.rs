@@ -42,6 +42,7 @@ pub async fn retell(
     let source = NewSource {
         agent_id: newest.agent_id,
         owner: SourceOwner::given(newest.owner_id),
+        project_id: newest.project_id,
         source: "conversation",
         trust: newest.trust.min(heard).min(Trust::Agent).as_str(),
         created_at: newest.ended_at.min(now),

@@ -78,6 +78,7 @@ pub struct NewestEpisode {
     pub source_id: i64,
     pub agent_id: Option<i64>,
     pub owner_id: Option<i64>,
+    pub project_id: Option<i64>,
     pub first_position: i32,
     pub last_position: i32,
     pub made_by: SummaryAuthor,
@@ -94,7 +95,7 @@ pub async fn find_newest(
     session: SessionId,
 ) -> Result<Option<NewestEpisode>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT e.source_id, i.agent_id, i.owner_agent_id, e.first_position, e.last_position, e.made_by, i.trust, i.tags, e.began_at, e.ended_at,
+        "SELECT e.source_id, i.agent_id, i.owner_agent_id, i.project_id, e.first_position, e.last_position, e.made_by, i.trust, i.tags, e.began_at, e.ended_at,
                 i.expires_at
          FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
          WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position DESC LIMIT 1",
@@ -105,6 +106,7 @@ pub async fn find_newest(
         source_id: row.source_id,
         agent_id: row.agent_id,
         owner_id: row.owner_agent_id,
+        project_id: row.project_id,
         first_position: row.first_position,
         last_position: row.last_position,
         made_by: SummaryAuthor::from_column(&row.made_by),

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use super::{ImportedEpisode, store};
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
+use crate::memories::ProjectId;
 use crate::memories::write::{NewSource, SourceOwner, write};
 
 /// Maximum episodes without a session per user.
@@ -19,7 +20,7 @@ pub async fn import(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     user: UserId,
-    (agent, owner): (Option<AgentId>, Option<i64>),
+    (agent, owner, project): (Option<AgentId>, Option<i64>, Option<ProjectId>),
     taken: &ImportedEpisode<'_>,
 ) -> Result<Option<i64>, EmbeddingError> {
     let now = embeddings.now();
@@ -33,6 +34,7 @@ pub async fn import(
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
         owner: SourceOwner::given(owner),
+        project_id: project.map(|project| project.0),
         source: "conversation",
         trust: taken.trust.as_str(),
         created_at: taken.ended_at.min(now),

@@ -124,7 +124,7 @@ pub async fn claim(
     .await
 }
 
-/// The facts for a summary: active shared items that hold or will hold, with their periods; tool and external ones last, the most certain first, then
+/// The facts for a summary, which is of the person: active shared items of no project that hold or will hold, with their periods; tool and external ones last, the most certain first, then
 /// the newest. Excludes turns and items written from memories.
 pub async fn list_facts(
     conn: &mut PgConnection,
@@ -138,6 +138,7 @@ pub async fn list_facts(
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND NOT is_over(i.valid_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
+             AND i.project_id IS NULL
            ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
@@ -168,7 +169,7 @@ pub async fn count_facts(
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items
            WHERE user_id = $1 AND is_live(status, live_until, $2) AND NOT is_over(valid_until, $2) AND theme_id IS NOT NULL
-             AND type <> 'reflection' AND owner_agent_id IS NULL"#,
+             AND type <> 'reflection' AND owner_agent_id IS NULL AND project_id IS NULL"#,
         user.0,
         now,
     )

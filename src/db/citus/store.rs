@@ -134,7 +134,8 @@ pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error
          CREATE OR REPLACE FUNCTION sees_all_names() RETURNS boolean LANGUAGE sql STABLE SET search_path = public, pg_temp AS
              'SELECT scope_agent() IS NULL OR sees_shared()';
          CREATE OR REPLACE FUNCTION seen_name(entity bigint, known text) RETURNS text LANGUAGE sql STABLE AS 'SELECT known';
-         CREATE OR REPLACE FUNCTION is_shadowed(owner bigint, theme bigint, of_key text, hash bytea) RETURNS boolean
+         CREATE OR REPLACE FUNCTION is_shadowed(owner bigint, theme bigint, of_key text, hash bytea, project bigint,
+             since timestamptz, until timestamptz, at timestamptz) RETURNS boolean
              LANGUAGE sql STABLE AS 'SELECT false';
          CREATE OR REPLACE FUNCTION leader_of(account bigint, agent bigint) RETURNS TABLE (user_id bigint, id bigint, name text)
              LANGUAGE sql STABLE AS 'SELECT 0::bigint, 0::bigint, '''' WHERE false';

@@ -23,6 +23,9 @@ pub struct DocumentLine {
     /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
+    /// By name; null: of none.
+    #[serde(default)]
+    pub project: Option<String>,
     #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
     #[serde(default, with = "crate::export::moment::option")]

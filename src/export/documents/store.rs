@@ -16,9 +16,10 @@ pub async fn list_documents(
 ) -> Result<Vec<DocumentLine>, sqlx::Error> {
     sqlx::query_as!(
         DocumentLine,
-        r#"SELECT d.id, coalesce(r.path, d.path) AS "path!", coalesce(r.revision, d.revision) AS "revision!", a.name AS "owner?",
+        r#"SELECT d.id, coalesce(r.path, d.path) AS "path!", coalesce(r.revision, d.revision) AS "revision!", a.name AS "owner?", p.name AS "project?",
                   d.created_at, CASE WHEN $5::timestamptz IS NULL OR d.archived_at <= $5 THEN d.archived_at END AS archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
            LEFT JOIN LATERAL (SELECT r.path, r.revision FROM document_revisions r
                               WHERE r.user_id = $1 AND r.document_id = d.id AND r.at <= $5 ORDER BY r.revision DESC LIMIT 1) r ON true
            WHERE d.user_id = $1 AND d.id > $2 AND d.id <= $3 AND ($5 IS NULL OR d.created_at <= $5) ORDER BY d.id LIMIT $4"#,

@@ -27,6 +27,9 @@ pub struct EpisodeLine {
     /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
+    /// By name; null: of none.
+    #[serde(default)]
+    pub project: Option<String>,
     pub summary: String,
     #[serde(rename = "abstract")]
     pub short: String,

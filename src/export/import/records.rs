@@ -11,11 +11,28 @@ use crate::export::documents::{DocumentLine, RevisionLine};
 use crate::export::entities::{EntityLine, RelationLine};
 use crate::export::episodes::EpisodeLine;
 use crate::export::origins::{self, OriginsLine, UnwantedLine};
+use crate::export::projects::{ProjectLine, named as projects_named};
 use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemId, MemoryError, learned};
+use crate::memories::{ItemId, MemoryError, learned, projects};
 
 impl Importer {
+    /// An existing project with its repository, folder or name is reused.
+    pub(super) async fn take_project(
+        &mut self,
+        line: &ProjectLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let (named, places) = match line.taken() {
+            Ok(taken) => taken,
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let mut tx = self.db.as_user(self.user).await?;
+        let made = projects::take(&mut tx, self.user, &named, &places, self.now).await?;
+        tx.commit().await?;
+        self.projects.insert(named, made.map(|project| project.id));
+        Ok(Ok(()))
+    }
+
     /// An existing entity with this name and type is reused; missing names are added.
     pub(super) async fn take_entity(
         &mut self,
@@ -66,7 +83,11 @@ impl Importer {
         }
         let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
         let owner = self.owner(&mut tx, owner.as_ref()).await??;
-        let whose = (agent, owner);
+        let project = match projects_named(line.project.as_deref()) {
+            Ok(project) => self.project(&mut tx, project.as_ref()).await??,
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let whose = (agent, owner, project);
         let id = episodes::import(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
         tx.commit().await?;
         self.ids.extend(id.map(|id| (line.id, id)));
@@ -123,7 +144,10 @@ impl Importer {
         }
         let (taken, owner) = line.taken()?;
         let owner = self.owner(&mut tx, owner.as_ref()).await??;
-        let id = documents.take_document(&mut tx, self.user, &taken, owner, self.now);
+        let project = projects_named(line.project.as_deref())?;
+        let project = self.project(&mut tx, project.as_ref()).await??;
+        let whose = (owner, project);
+        let id = documents.take_document(&mut tx, self.user, &taken, whose, self.now);
         let id = id.await?;
         tx.commit().await?;
         if let Some(id) = id {

@@ -10,7 +10,7 @@ use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::{UserId, draw_id};
 use crate::export::read::{ItemRecord, ThemeRecord};
 use crate::memories::write::{NewSource, SourceOwner};
-use crate::memories::{ItemKey, Period, Status};
+use crate::memories::{ItemKey, Period, ProjectId, Status};
 
 pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     let erasing = sqlx::query_scalar!(
@@ -79,6 +79,7 @@ pub async fn ensure_agent(
 pub struct ItemIdentity {
     theme_id: Option<i64>,
     owner: Option<i64>,
+    project: Option<i64>,
     content_hash: String,
     key: Option<String>,
     archived_of: Option<OffsetDateTime>,
@@ -91,6 +92,7 @@ impl ItemIdentity {
         Self {
             theme_id: row.theme_id,
             owner: row.owner.agent(),
+            project: row.project_id,
             content_hash: row.content_hash.clone(),
             key: row.key.map(str::to_owned),
             archived_of: is_archived.then_some(row.created_at),
@@ -103,7 +105,7 @@ impl ItemIdentity {
 pub fn source_of(
     record: &ItemRecord,
     theme_id: i64,
-    (agent_id, owner): (Option<i64>, Option<i64>),
+    (agent_id, owner, project): (Option<i64>, Option<i64>, Option<ProjectId>),
     imported_at: OffsetDateTime,
 ) -> NewSource<'_> {
     let item = &record.item;
@@ -115,6 +117,7 @@ pub fn source_of(
         is_checked: true,
         agent_id,
         owner: SourceOwner::given(owner),
+        project_id: project.map(|project| project.0),
         status: record.status.as_str(),
         source: &record.source,
         trust: record.trust.as_str(),
@@ -132,8 +135,8 @@ pub fn source_of(
     }
 }
 
-/// Theme, owner (`None`: shared) and key: at each moment at most one active item has them.
-type KeyPlace = (i64, Option<i64>, String);
+/// Theme, owner (`None`: shared), project and key: at each moment at most one active item has them.
+type KeyPlace = (i64, Option<i64>, Option<i64>, String);
 
 /// Where an active item with a key stands.
 #[derive(Clone)]
@@ -145,7 +148,7 @@ pub struct HeldPlace {
 impl HeldPlace {
     pub fn of(row: &NewSource<'_>) -> Option<Self> {
         let key = row.key.filter(|_| row.status == Status::Active.as_str());
-        let place = (row.theme_id?, row.owner.agent(), key?.to_owned());
+        let place = (row.theme_id?, row.owner.agent(), row.project_id, key?.to_owned());
         Some(Self { place, period: Period { from: row.valid_from, until: row.valid_until } })
     }
 }
@@ -191,22 +194,25 @@ pub async fn find_known(
     let keys: Vec<Option<String>> = rows.iter().map(|row| row.key.map(str::to_owned)).collect();
     let owners: Vec<Option<i64>> = rows.iter().map(|row| row.owner.agent()).collect();
     let from: Vec<Option<OffsetDateTime>> = rows.iter().map(|row| row.valid_from).collect();
+    let projects: Vec<Option<i64>> = rows.iter().map(|row| row.project_id).collect();
     let until: Vec<Option<OffsetDateTime>> = rows.iter().map(|row| row.valid_until).collect();
     let found = sqlx::query!(
         r#"SELECT f.n AS "n!", known.id AS "id?"
            FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[],
-                       $9::timestamptz[])
-                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, owner, valid_from, valid_until, n)
+                       $9::timestamptz[], $11::bigint[])
+                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, owner, valid_from, valid_until, project, n)
            CROSS JOIN LATERAL (SELECT coalesce(
                (SELECT i.id FROM memory_items i
                 WHERE i.user_id = $1 AND i.theme_id = f.theme_id AND i.created_at = f.created_at
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status IN (f.status, 'archived')
                   AND i.key IS NOT DISTINCT FROM f.key AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
+                  AND i.project_id IS NOT DISTINCT FROM f.project
                 ORDER BY i.id LIMIT 1),
                (SELECT i.id FROM memory_items i
                 WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status = 'active'
                   AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key) AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
+                  AND i.project_id IS NOT DISTINCT FROM f.project
                   AND periods_meet(i.valid_from, i.valid_until, f.valid_from, f.valid_until, $10)
                 ORDER BY i.id LIMIT 1)
            ) AS id) known
@@ -221,6 +227,7 @@ pub async fn find_known(
         &from as &[Option<OffsetDateTime>],
         &until as &[Option<OffsetDateTime>],
         now,
+        &projects as &[Option<i64>],
     )
     .fetch_all(conn)
     .await?;
@@ -239,7 +246,7 @@ pub async fn find_holders(
     let (themes, keys): (Vec<i64>, Vec<String>) =
         rows.iter().filter_map(|row| Some((row.theme_id?, row.key?.to_owned()))).unzip();
     let found = sqlx::query!(
-        r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.key AS "key!", i.valid_from, i.valid_until, i.created_at
+        r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.project_id, i.key AS "key!", i.valid_from, i.valid_until, i.created_at
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
            JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
                 AND i.status = 'active'"#,
@@ -251,7 +258,7 @@ pub async fn find_holders(
     .await?;
     let mut holders = KeyHolders::new();
     for row in found {
-        let place = (row.theme_id, row.owner_agent_id, row.key);
+        let place = (row.theme_id, row.owner_agent_id, row.project_id, row.key);
         let period = Period { from: row.valid_from, until: row.valid_until };
         holders.insert(
             HeldPlace { place, period },

@@ -19,6 +19,8 @@ pub struct SessionLine {
     #[serde(with = "crate::export::moment::option")]
     pub completed_at: Option<OffsetDateTime>,
     pub completed_why: Option<String>,
+    /// What it is about, by name.
+    pub project: Option<String>,
 }
 
 #[derive(Serialize)]

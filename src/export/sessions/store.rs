@@ -20,8 +20,9 @@ pub async fn list_sessions(
         r#"SELECT s.id, s.external_id, a.name AS agent, CASE WHEN s.completed_at > $5 THEN 'open' ELSE s.state END AS "state!",
                 s.created_at, least(s.last_message_at, $5::timestamptz) AS "last_message_at!",
                 CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_at END AS completed_at,
-                CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_why END AS completed_why
+                CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_why END AS completed_why, p.name AS "project?"
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+         LEFT JOIN projects p ON p.user_id = s.user_id AND p.id = s.project_id
          WHERE s.user_id = $1 AND s.id > $2 AND s.id <= $3 AND ($5::timestamptz IS NULL OR s.created_at <= $5)
          ORDER BY s.id LIMIT $4"#,
         user.0,

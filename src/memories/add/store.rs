@@ -47,12 +47,13 @@ pub async fn list_existing(
                   greatest(created_at, last_verified_at) AS "stated_at!", expires_at, valid_from, valid_until, created_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active' AND owner_agent_id IS NOT DISTINCT FROM new_owner()
-             AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
+             AND project_id IS NOT DISTINCT FROM $5 AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
            ORDER BY id"#,
         user.0,
         theme.0,
         &item.content_hash(),
         item.key().map(ItemKey::as_str),
+        item.project().map(|project| project.0),
     )
     .fetch_all(conn)
     .await?;
@@ -85,7 +86,8 @@ pub async fn list_in_way(
         r#"SELECT o.id, o.trust, o.protected, greatest(o.created_at, o.last_verified_at) AS "stated_at!"
            FROM memory_items i
            JOIN memory_items o ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.key = i.key AND o.status = 'active'
-                AND o.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id AND o.id <> i.id
+                AND o.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id AND o.project_id IS NOT DISTINCT FROM i.project_id
+                AND o.id <> i.id
            WHERE i.user_id = $1 AND i.id = $2 AND periods_meet(o.valid_from, o.valid_until, $3, $4, $5)
            ORDER BY o.id"#,
         user.0,
@@ -117,6 +119,7 @@ pub async fn find_aside(
         "SELECT id FROM memory_items
          WHERE user_id = $1 AND superseded_by = $2 AND theme_id = $3 AND content_hash = $4
            AND key = $5 AND status = 'archived' AND valid_from IS NOT DISTINCT FROM $6 AND valid_until IS NOT DISTINCT FROM $7
+           AND project_id IS NOT DISTINCT FROM $8
          ORDER BY id LIMIT 1",
         user.0,
         holder.0,
@@ -125,6 +128,7 @@ pub async fn find_aside(
         item.key().map(ItemKey::as_str),
         item.period().from,
         item.period().until,
+        item.project().map(|project| project.0),
     )
     .fetch_optional(conn)
     .await?;

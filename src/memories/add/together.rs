@@ -212,9 +212,10 @@ impl Adding {
         let is_first: Vec<bool> = batch
             .iter()
             .map(|PendingAdd { item, .. }| {
-                let is_first_of_key =
-                    item.key().is_none_or(|key| keys.insert((item.theme(), key.as_str())));
-                texts.insert((item.theme(), item.content())) && is_first_of_key
+                let is_first_of_key = item
+                    .key()
+                    .is_none_or(|key| keys.insert((item.project(), item.theme(), key.as_str())));
+                texts.insert((item.project(), item.theme(), item.content())) && is_first_of_key
             })
             .collect();
         let sources: Vec<NewSource> = batch

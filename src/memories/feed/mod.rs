@@ -16,6 +16,7 @@ use time::{Duration, OffsetDateTime};
 use super::ItemId;
 use super::item_type::ItemType;
 use super::model::Status;
+use super::projects::ProjectId;
 use crate::db::{Db, UserId};
 
 /// Events scanned by one read, whether they are wanted or not.
@@ -92,6 +93,9 @@ pub struct FeedItem {
     pub status: Status,
     /// Its theme's slug.
     pub theme: Option<String>,
+    pub project_id: Option<ProjectId>,
+    /// Name of its project.
+    pub project: Option<String>,
     pub superseded_by: Option<ItemId>,
 }
 

@@ -8,6 +8,7 @@ use super::{FeedEvent, FeedEventType, FeedItem, FeedSubject};
 use crate::db::UserId;
 use crate::memories::item_type::ItemType;
 use crate::memories::model::{ItemId, Status};
+use crate::memories::projects::ProjectId;
 
 pub struct FeedRow {
     pub id: i64,
@@ -19,6 +20,8 @@ pub struct FeedRow {
     item_type: Option<String>,
     is_active: Option<bool>,
     theme: Option<String>,
+    project_id: Option<i64>,
+    project: Option<String>,
     superseded_by: Option<i64>,
     /// An imported item brought this event along.
     is_history: bool,
@@ -38,6 +41,8 @@ impl FeedRow {
                         _ => Status::Archived,
                     },
                     theme: self.theme,
+                    project_id: self.project_id.map(ProjectId),
+                    project: self.project,
                     superseded_by: self.superseded_by.map(ItemId),
                 };
                 FeedSubject::Item(ItemId(id), item)
@@ -74,12 +79,13 @@ pub async fn list_after(
                ORDER BY id LIMIT $3
            )
            SELECT n.id AS "id!", n.at AS "at!", n.event AS "event!", n.item_id, n.dream_id, n.job, i.type AS "item_type?",
-                  i.status = 'active' AND i.live_until > $4 AS is_active, t.slug AS "theme?", s.id AS "superseded_by?",
+                  i.status = 'active' AND i.live_until > $4 AS is_active, t.slug AS "theme?", p.id AS "project_id?", p.name AS "project?", s.id AS "superseded_by?",
                   EXISTS (SELECT FROM memory_item_events l
                           WHERE l.user_id = $1 AND l.item_id = n.item_id AND l.id > n.id AND l.event = 'imported') AS "is_history!"
            FROM next n
            LEFT JOIN memory_items i ON i.user_id = $1 AND i.id = n.item_id AND i.theme_id IS NOT NULL
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = i.project_id
            LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
            ORDER BY n.id"#,
         user.0,

@@ -169,12 +169,14 @@ pub async fn list_rivals(
                SELECT k.id FROM memory_items i
                JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND k.key = i.key AND k.status = 'active'
                                    AND k.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
+                                   AND k.project_id IS NOT DISTINCT FROM i.project_id
                                    AND periods_meet(k.valid_from, k.valid_until, i.valid_from, i.valid_until, $5)
                WHERE i.user_id = $1 AND i.id = $2
                UNION
                (SELECT c.id FROM memory_items i
                 JOIN memory_items c ON c.user_id = $1 AND c.theme_id = i.theme_id AND c.content_hash = i.content_hash
                                    AND c.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
+                                   AND c.project_id IS NOT DISTINCT FROM i.project_id
                                    AND c.status = 'active' AND (c.key IS NULL OR i.key IS NULL)
                                    AND periods_meet(c.valid_from, c.valid_until, i.valid_from, i.valid_until, $5)
                 WHERE i.user_id = $1 AND i.id = $2 ORDER BY c.id LIMIT $4)))
@@ -226,6 +228,7 @@ pub async fn meets_in(
                SELECT FROM memory_items i JOIN memory_items o
                    ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.status = 'active' AND o.id <> i.id
                   AND (o.key = i.key OR o.content_hash = i.content_hash)
+                  AND o.project_id IS NOT DISTINCT FROM i.project_id
                   AND o.owner_agent_id IS NOT DISTINCT FROM CASE WHEN $3 THEN i.agent_id END
                WHERE i.user_id = $1 AND i.id = $2 AND i.status = 'active') AS "meets!""#,
         user.0,

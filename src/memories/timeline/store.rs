@@ -149,7 +149,7 @@ pub async fn list_of_fact(
                   least(i.valid_until, CASE WHEN i.status = 'archived' THEN coalesce(greatest(s.valid_from, i.valid_from), i.live_until) END) AS until
            FROM memory_items me
            JOIN memory_items i ON i.user_id = $1 AND i.theme_id = me.theme_id AND i.key = me.key
-                              AND i.owner_agent_id IS NOT DISTINCT FROM me.owner_agent_id
+                              AND i.owner_agent_id IS NOT DISTINCT FROM me.owner_agent_id AND i.project_id IS NOT DISTINCT FROM me.project_id
            LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
            WHERE me.user_id = $1 AND me.id = $2 AND i.live_until > i.created_at
            ORDER BY coalesce(i.valid_from, i.created_at) DESC, i.id DESC LIMIT $4"#,

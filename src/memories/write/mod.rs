@@ -78,6 +78,8 @@ pub struct NewSource<'a> {
     pub agent_id: Option<i64>,
     #[serde(flatten)]
     pub owner: SourceOwner,
+    /// What it was learned of; `None`: of the person.
+    pub project_id: Option<i64>,
     #[serde(rename = "type")]
     pub source_type: &'static str,
     pub key: Option<&'a str>,
@@ -143,6 +145,7 @@ impl<'a> NewSource<'a> {
             is_checked: false,
             agent_id: None,
             owner: SourceOwner::BY_SCOPE,
+            project_id: None,
             source_type,
             key,
             content,
@@ -199,6 +202,7 @@ impl<'a> NewSource<'a> {
             session_id: provenance.session_id,
             message_id: provenance.message_id,
             confidence: item.confidence(),
+            project_id: item.project().map(|project| project.0),
             expires_at: item.expires_at(now),
             superseded_by: aside_for.map(|id| id.0),
             created_at: item.created_at(now),

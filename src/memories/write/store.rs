@@ -33,7 +33,7 @@ pub async fn insert(
                       CASE WHEN r.is_owner_given THEN r.given_owner ELSE new_owner() END AS owner,
                       coalesce(r.theme_id, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = r.slug)) AS theme
                FROM json_to_recordset($2::text::json) AS r (
-                   n integer, theme_id bigint, slug text, is_checked boolean, agent_id bigint, given_owner bigint, is_owner_given boolean,
+                   n integer, theme_id bigint, slug text, is_checked boolean, agent_id bigint, given_owner bigint, is_owner_given boolean, project_id bigint,
                    type text, key text, content text, content_hash text,
                    tags text[], status text, source text, trust text, source_context text, session_id bigint, message_id bigint,
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
@@ -48,22 +48,22 @@ pub async fn insert(
                       OR r.theme IS NOT NULL AND (r.status <> 'active' OR r.is_checked OR (
                           SELECT i.id FROM memory_items i
                           WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.content_hash = r.hash AND i.status = 'active'
-                            AND i.owner_agent_id IS NOT DISTINCT FROM r.owner
+                            AND i.owner_agent_id IS NOT DISTINCT FROM r.owner AND i.project_id IS NOT DISTINCT FROM r.project_id
                             AND (r.key IS NULL OR i.key IS NULL) LIMIT 1) IS NULL AND (r.key IS NULL OR (
                           SELECT i.id FROM memory_items i
                           WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.key = r.key AND i.status = 'active'
-                            AND i.owner_agent_id IS NOT DISTINCT FROM r.owner LIMIT 1) IS NULL))
+                            AND i.owner_agent_id IS NOT DISTINCT FROM r.owner AND i.project_id IS NOT DISTINCT FROM r.project_id LIMIT 1) IS NULL))
                    ORDER BY r.n) r
            ), item AS (
                INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
                                          source, trust, source_context, session_id, message_id, confidence, protected,
                                          expires_at, valid_from, valid_until, last_verified_at, decay_rate, superseded_by, attributes,
                                          created_at, updated_at, turn_session_id, turn_position, turn_part, document_id, first_line,
-                                         last_line, owner_agent_id, turns_at, live_from, live_until)
+                                         last_line, owner_agent_id, project_id, turns_at, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
                       session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
                       decay_rate, superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
-                      turn_part, document_id, first_line, last_line, owner, next_turn(valid_from, valid_until, $3), created_at,
+                      turn_part, document_id, first_line, last_line, owner, project_id, next_turn(valid_from, valid_until, $3), created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.
                       CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))
                            WHEN superseded_by IS NOT NULL THEN created_at

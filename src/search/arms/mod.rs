@@ -19,11 +19,13 @@ use time::{Duration, OffsetDateTime};
 pub use self::run::ArmQuery;
 use self::when::TimeRange;
 use super::candidate::CandidateSignals;
+use super::fuse::{OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT};
 use super::query::Filters;
 use super::reader::index::{Index, IndexedSource};
 use super::reader::seen::{SeenSources, ViewerScope};
 use super::reader::vectors;
 use crate::memories::passages::terms;
+use crate::memories::projects::MeantProjects;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
@@ -57,6 +59,8 @@ pub struct SourceFilter {
     pub seen: SeenSources,
     /// The agent whose own sources rank first.
     own_first: Option<u32>,
+    /// The projects that are meant, in the numbers of the index, and the weights of their sources.
+    projects: Option<ProjectWeights>,
     /// Sources from this time rank higher.
     time: Option<TimeRange>,
     now: i64,
@@ -93,6 +97,7 @@ impl SourceFilter {
             agent: filters.agent.map(|id| index.agents.of(id)),
             own_first: seen.own().filter(|_| scope.is_own_first),
             seen,
+            projects: filters.projects.as_ref().map(|meant| ProjectWeights::of(index, meant)),
             time: filters.time.map(TimeRange::of),
             now: micros(now),
             day: micros(filters.day.at.unwrap_or(known)),
@@ -122,6 +127,7 @@ impl SourceFilter {
                 },
             }
             && source.created_at >= self.since
+            && !(self.filters.leaves_out_others && self.is_of_another(source))
             && (self.filters.tagged.as_ref()).is_none_or(|ids| !is_turn && ids.contains(&source.id))
             && self.filters.embedding.is_none_or(|state| source.embedding == Some(state))
     }
@@ -133,6 +139,17 @@ impl SourceFilter {
     /// Whether it belongs to the searching agent, whose own sources rank first.
     pub fn comes_first(&self, source: &IndexedSource) -> bool {
         self.own_first.is_some() && source.owner == self.own_first
+    }
+
+    /// See [`CandidateSignals::project_weight`].
+    fn project_weight(&self, source: &IndexedSource) -> f64 {
+        let weights = self.projects.as_ref().zip(source.project);
+        weights.map_or(1.0, |(weights, project)| weights.weight(project))
+    }
+
+    /// Whether it is of another project than those that are meant, and these rank first.
+    fn is_of_another(&self, source: &IndexedSource) -> bool {
+        self.project_weight(source) == OTHER_PROJECT_WEIGHT
     }
 
     /// Whether it is over or has not begun, and the query asks for no time at which it held.
@@ -155,6 +172,29 @@ impl SourceFilter {
     pub fn mask(&self, index: &Index) -> Vec<bool> {
         let sources = index.sources().iter();
         sources.map(|s| !s.is_gone && self.has(s)).collect()
+    }
+}
+
+/// How much sources of projects count.
+struct ProjectWeights {
+    by_project: HashMap<u32, f64>,
+    of_others: f64,
+}
+
+impl ProjectWeights {
+    fn of(index: &Index, meant: &MeantProjects) -> Self {
+        // Where others are named, the question is rather about those.
+        let of_here = if meant.named.is_empty() { PROJECT_WEIGHT } else { 1.0 / PROJECT_WEIGHT };
+        let here = meant.here.map(|id| (id, of_here));
+        let all = meant.named.iter().map(|id| (*id, PROJECT_WEIGHT)).chain(here);
+        Self {
+            by_project: all.filter_map(|(id, w)| Some((index.projects.of(id)?, w))).collect(),
+            of_others: if meant.is_asked_in_one { OTHER_PROJECT_WEIGHT } else { 1.0 },
+        }
+    }
+
+    fn weight(&self, project: u32) -> f64 {
+        self.by_project.get(&project).copied().unwrap_or(self.of_others)
     }
 }
 
@@ -212,6 +252,14 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
         add_to(&mut by_words, scored.best(index, then));
         add_to(&mut near, nearest(then));
     }
+    // What other projects say alike may fill the places of what is known here.
+    if wanted.projects.as_ref().is_some_and(|weights| weights.of_others < 1.0) {
+        let of_others = |n: usize| wanted.is_of_another(index.source(n as u32));
+        let here = mask.iter().enumerate().map(|(n, is_wanted)| *is_wanted && !of_others(n));
+        let here: Vec<bool> = here.collect();
+        add_to(&mut by_words, scored.best(index, &here));
+        add_to(&mut near, nearest(&here));
+    }
     let time_tells = then.map_or(0.0, |then| when::telling(&mask, &then));
     let has_words = !by_words.is_empty();
     let of_words: Vec<u32> =
@@ -261,6 +309,7 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
             is_turn: source.is_turn(),
             is_chatter: source.is_chatter,
             is_out_of_time: wanted.is_out_of_time(source),
+            project_weight: wanted.project_weight(source),
             is_users_word: source.is_users_word && wanted.filters.ingredients.trust,
             comes_first: wanted.comes_first(source),
             is_lent: false,
@@ -390,6 +439,7 @@ pub(super) mod tests {
             theme: Some(7),
             agent: None,
             owner: None,
+            project: None,
             session: None,
             item_type: ItemType::Fact,
             is_users_word: false,

@@ -111,6 +111,11 @@ impl SearchIndex {
         self.resident.index.read().await
     }
 
+    /// Whether any of its sources is of a project.
+    pub async fn has_projects(&self) -> bool {
+        !self.read().await.projects.is_empty()
+    }
+
     /// Calls `look` with the index; on a blocking thread if the index is large.
     ///
     /// # Errors

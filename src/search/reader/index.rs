@@ -47,6 +47,7 @@ pub struct SourceRow {
     pub agent: Option<i64>,
     /// The only agent that can see it; `None`: shared.
     pub owner: Option<i64>,
+    pub project: Option<i64>,
     pub session: Option<i64>,
     pub item_type: ItemType,
     /// The user's own statement or action.
@@ -74,6 +75,7 @@ pub struct IndexedSource {
     pub theme: Option<u32>,
     pub agent: Option<u32>,
     pub owner: Option<u32>,
+    pub project: Option<u32>,
     pub session: Option<u32>,
     pub item_type: ItemType,
     pub is_users_word: bool,
@@ -169,7 +171,7 @@ fn both(term: u32, posting: Posting) -> u64 {
     u64::from(term) << 32 | u64::from(posting)
 }
 
-/// Maps the ids of a user's themes, agents and sessions to small numbers, in order of first use.
+/// Maps the ids of a user's themes, agents, projects and sessions to small numbers, in order of first use.
 #[derive(Default)]
 pub struct IdNumbers(HashMap<i64, u32>);
 
@@ -177,6 +179,10 @@ impl IdNumbers {
     fn number(&mut self, id: i64) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(id).or_insert(next)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub fn of(&self, id: i64) -> Option<u32> {
@@ -206,6 +212,7 @@ pub struct Index {
     terms: Option<HashSet<u32>>,
     pub themes: IdNumbers,
     pub agents: IdNumbers,
+    pub projects: IdNumbers,
     sessions: IdNumbers,
 }
 
@@ -285,6 +292,7 @@ impl Index {
     pub fn put(&mut self, row: SourceRow) -> bool {
         if let Some(number) = self.find(row.id) {
             let (theme, owner) = (self.theme(row.theme), self.agent(row.owner));
+            let project = row.project.map(|id| self.projects.number(id));
             let known = &mut self.sources[number as usize];
             if known.hash == row.hash && known.created_at == row.created_at {
                 for (count, state) in self.unready.iter_mut().zip(UNREADY) {
@@ -292,6 +300,7 @@ impl Index {
                     *count += usize::from(row.embedding == Some(state));
                 }
                 known.theme = theme;
+                known.project = project;
                 self.owners.remove(known.owner, known.is_turn());
                 known.owner = owner;
                 self.owners.add(owner, known.is_turn());
@@ -342,6 +351,7 @@ impl Index {
             theme: self.theme(row.theme),
             agent: self.agent(row.agent),
             owner: self.agent(row.owner),
+            project: row.project.map(|id| self.projects.number(id)),
             session: row.session.map(|id| self.sessions.number(id)),
             item_type: row.item_type,
             is_users_word: row.is_users_word,
@@ -484,6 +494,7 @@ mod tests {
             theme: Some(7),
             agent: None,
             owner: None,
+            project: None,
             session: None,
             item_type: ItemType::Fact,
             is_users_word: false,

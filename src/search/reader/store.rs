@@ -219,7 +219,7 @@ pub async fn list_sources(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
                 CASE WHEN $5 AND e.state = 'ready' THEN e.embedding END, i.owner_agent_id,
-                coalesce(i.valid_from, '-infinity'), i.trust = 'user', e.passage, coalesce(i.valid_until, 'infinity')
+                coalesce(i.valid_from, '-infinity'), i.trust = 'user', e.passage, coalesce(i.valid_until, 'infinity'), i.project_id
          FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
@@ -254,6 +254,7 @@ pub async fn list_sources(
                 theme: row.try_get(3)?,
                 agent: row.try_get(4)?,
                 owner: row.try_get(10)?,
+                project: row.try_get(15)?,
                 session: row.try_get(5)?,
                 item_type: ItemType::from_column(item_type),
                 is_users_word: row.try_get(12)?,

@@ -46,9 +46,15 @@ struct NewTurn<'m> {
 }
 
 impl NewTurn<'_> {
-    fn as_source(&self, session: SessionId, agent_id: i64, now: OffsetDateTime) -> NewSource<'_> {
+    fn as_source(
+        &self,
+        session: SessionId,
+        of: &LockedSession,
+        now: OffsetDateTime,
+    ) -> NewSource<'_> {
         NewSource {
-            agent_id: Some(agent_id),
+            agent_id: Some(of.agent_id),
+            project_id: of.project_id,
             source: self.role.as_str(),
             trust: self.role.trust().as_str(),
             created_at: self.said_at,
@@ -171,7 +177,7 @@ async fn make_step(
             .filter(|turn| oldest.is_none_or(|oldest| turn.said_at >= oldest))
             .collect();
         let sources: Vec<NewSource> =
-            turns.iter().map(|turn| turn.as_source(due.session, held.agent_id, now)).collect();
+            turns.iter().map(|turn| turn.as_source(due.session, held, now)).collect();
         if !sources.is_empty() {
             let written = write(conn, user, &sources, now).await?;
             if written.ids.iter().any(Option::is_some) {

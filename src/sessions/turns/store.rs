@@ -51,6 +51,7 @@ pub async fn list_due(
 /// A locked session with missing turns.
 pub struct LockedSession {
     pub agent_id: i64,
+    pub project_id: Option<i64>,
     pub turns_position: i32,
     pub message_count: i32,
     /// Turns and memory are switched on.
@@ -67,7 +68,7 @@ pub async fn hold(
 ) -> Result<Option<LockedSession>, sqlx::Error> {
     sqlx::query_as!(
         LockedSession,
-        r#"SELECT s.agent_id, s.turns_position, s.message_count, u.turn_days,
+        r#"SELECT s.agent_id, s.project_id, s.turns_position, s.message_count, u.turn_days,
                   u.turns_searched AND u.memory_enabled AND a.memory_enabled AS "is_wanted!"
            FROM sessions s
            JOIN users u ON u.id = s.user_id

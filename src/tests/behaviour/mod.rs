@@ -1,6 +1,6 @@
 //! What an agent may expect of the search: small cases, written as data in `cases/`, asked through REST in each state that
 //! embeddings can be in. Each group has an account of its own. What does not hold yet stands in `later.toml`.
-//! `KEEPSAKE_BEHAVIOUR_GROUP=tea` asks only groups with that in their names; `KEEPSAKE_BEHAVIOUR_REPORT` is a file that gets
+//! `KEEPSAKE_BEHAVIOUR_GROUP=tea` asks only groups with that in their names or their file's; `KEEPSAKE_BEHAVIOUR_REPORT` is a file that gets
 //! a line of each case that does not hold.
 
 mod cases;
@@ -78,7 +78,8 @@ async fn ask_all_in(state: State) {
     let (app, later) = (start().await, cases::later());
     let wanted = env::var("KEEPSAKE_BEHAVIOUR_GROUP").unwrap_or_default();
     let mut groups = cases::all();
-    groups.retain(|group| group.is_asked_in(state) && group.name.contains(&wanted));
+    let is_wanted = |group: &Group| group.name.contains(&wanted) || group.file.contains(&wanted);
+    groups.retain(|group| group.is_asked_in(state) && is_wanted(group));
     let groups = groups.into_iter().enumerate();
     let opening = groups.map(|(n, group)| Account::open(&app, state, n, group));
     let accounts: Vec<Account> = stream::iter(opening).buffered(GROUPS_AT_ONCE).collect().await;

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::{caller, check_access};
 use crate::accounts::{AgentAccess, Scope};
 use crate::input::{Invalid, sentence};
-use crate::memories::feed::{self, CursorError, FeedCursor, FeedEventType};
+use crate::memories::ProjectRef;
+use crate::memories::feed::{self, CursorError, FeedCursor, FeedEvent, FeedEventType, FeedSubject};
+use crate::memories::projects::{self, PLACE_CHARS_MAX};
 use crate::web::AppState;
 use crate::web::error::Problem;
 use crate::webhooks::message::EventMessage;
@@ -31,6 +33,9 @@ pub struct ChangesQuery {
     /// Types of events, separated by commas; all if left out.
     #[schemars(with = "String", example = &"memory.stored,memory.erased")]
     types: Option<String>,
+    /// Only memories of this project, and what was erased.
+    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    project: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -62,6 +67,7 @@ pub async fn list(
         Some(text) => Some(FeedCursor::parse("since", text, now)?.position),
         None => Some(0),
     };
+    let asked = params.project.map(|text| ProjectRef::parse(&text)).transpose()?.flatten();
     let user = caller(access, &state).await?.user_id;
     let Some(since) = since else {
         let position = feed::position_now(&state.db, user).await?;
@@ -72,8 +78,17 @@ pub async fn list(
         }));
     };
     let page = feed::read(&state.db, user, since, &wanted, limit, now).await?;
+    let project = match asked {
+        Some(asked) => Some(projects::find_known(&state.db, user, Some(&asked)).await?),
+        None => None,
+    };
+    let is_wanted = |event: &FeedEvent| match &event.subject {
+        FeedSubject::Item(_, item) => project.is_none_or(|project| item.project_id == project),
+        FeedSubject::ErasedItem(_) => true,
+        FeedSubject::Dream(_) | FeedSubject::Job(_) => project.is_none(),
+    };
     let origin = state.public_url.origin();
-    let events = page.events.into_iter();
+    let events = page.events.into_iter().filter(is_wanted);
     Ok(Json(ChangesAnswer {
         events: events.map(|event| EventMessage::new(event, origin, None)).collect(),
         next: FeedCursor::new(page.position, now).encode(),

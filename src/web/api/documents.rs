@@ -17,8 +17,10 @@ use crate::documents::{
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
+use crate::memories::projects::PLACE_CHARS_MAX;
+use crate::memories::{ProjectRef, projects};
 use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
-use crate::tools::{ToolError, ToolTrust};
+use crate::tools::{ProjectInput, ProjectPlace, ToolError, ToolTrust};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -32,6 +34,9 @@ pub struct FolderQuery {
     /// Only what is in it, and below.
     #[schemars(with = "String", length(min = 1, max = PATH_CHARS_MAX), example = &"memory")]
     folder: Option<String>,
+    /// Its documents, and those of none; all when left out.
+    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,6 +44,16 @@ pub struct RevisionQuery {
     /// As it was then; the newest when left out.
     #[schemars(with = "i32", range(min = 1, max = i32::MAX), example = 1)]
     revision: Option<i32>,
+    /// Its document, or else none's; left out: none's, or else any project's.
+    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    project: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct ProjectQuery {
+    /// Its document, or else none's; left out: none's, or else any project's.
+    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -50,6 +65,9 @@ pub struct DocumentRequest {
     /// The one that was read; 0: there is no such document.
     #[schemars(range(min = 0, max = i32::MAX))]
     revision: Option<i32>,
+    /// What it is of; left out: of none. A path is one document in each project.
+    #[schemars(with = "Option<ProjectPlace>")]
+    project: Option<ProjectInput>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -65,6 +83,9 @@ pub struct DocumentAnswer {
     bytes: i32,
     /// Whose word it is.
     trust: ToolTrust,
+    /// What it is of; left out: of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     created_at: Moment,
     updated_at: Moment,
     /// The leader of the agent's team, or the global pool, that lends it: it is read and not changed. Left out: it is the user's own.
@@ -108,6 +129,7 @@ impl DocumentAnswer {
             revision: document.revision,
             bytes: document.bytes,
             trust: document.trust.into(),
+            project: document.project.map(|project| project.name),
             created_at: Moment(document.created_at),
             updated_at: Moment(document.updated_at),
             memory_of: None,
@@ -132,7 +154,8 @@ pub async fn list(
     let folder = params.folder.map(|text| DocumentPath::parse("folder", &text));
     let folder = folder.transpose()?;
     let viewer = caller(access, &state).await?;
-    let listed = documents(&state).list_for(&viewer, folder.as_ref()).await?;
+    let documents = of_project(&state, &viewer, params.project).await?;
+    let listed = documents.list_for(&viewer, folder.as_ref()).await?;
     Ok(Json(DocumentList { documents: listed.into_iter().map(DocumentAnswer::lent).collect() }))
 }
 
@@ -146,7 +169,8 @@ pub async fn show(
     let path = parse_path(path)?;
     let Query(params) = params.map_err(|_| once("revision"))?;
     let viewer = caller(access, &state).await?;
-    let (documents, call) = (documents(&state), state.activity.begin(&viewer, TOOL));
+    let documents = of_project(&state, &viewer, params.project).await?;
+    let call = state.activity.begin(&viewer, TOOL);
     let read = async {
         let Some(revision) = params.revision else {
             return documents.read_for(&viewer, &path).await;
@@ -180,9 +204,10 @@ pub async fn put(
         Some(0) => ExpectedRevision::None,
         Some(revision) => ExpectedRevision::Revision(revision),
     };
+    let mut project = ProjectInput::parse(&sent.project)?;
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
-    let screened = screen(&state, &viewer, path, &mut sent.content, expected);
+    let screened = screen(&state, &viewer, path, (&mut sent.content, project.as_mut()), expected);
     let (path, warnings) = match screened.await {
         Ok(screened) => screened,
         Err(error) => {
@@ -190,7 +215,16 @@ pub async fn put(
             return Err(error.into());
         }
     };
-    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
+    let made = projects::ensure(&state.db, viewer.user_id, project.as_ref(), state.clock.now());
+    let made = match made.await {
+        Ok(made) => made.map(|project| project.id),
+        Err(error) => {
+            let error = ToolError::from(error);
+            call.failed(error.code());
+            return Err(error.into());
+        }
+    };
+    let (documents, by) = (documents(&state).in_project(made), ChangeAuthor::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
     let put = match put.await {
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
@@ -210,7 +244,7 @@ async fn screen(
     state: &AppState,
     viewer: &Viewer,
     path: DocumentPath,
-    content: &mut String,
+    (content, project): (&mut String, Option<&mut ProjectRef>),
     expected: ExpectedRevision,
 ) -> Result<(DocumentPath, Vec<SecretWarning>), ToolError> {
     check_content("content", content)?;
@@ -219,6 +253,7 @@ async fn screen(
     if !matches!(expected, ExpectedRevision::Revision(_)) {
         fields.push(ScreenedField::new("path", &mut new_path));
     }
+    fields.extend(project.into_iter().flat_map(ProjectRef::fields));
     let (redactor, door) = (state.embeddings.redactor(), TextDoor::Call);
     let screened = redactor.screen(viewer.user_id, viewer.agent_id, door, &mut fields);
     let warnings = screened.await?;
@@ -229,12 +264,15 @@ pub async fn delete(
     access: AgentAccess,
     State(state): State<AppState>,
     path: InPath,
+    params: Result<Query<ProjectQuery>, QueryRejection>,
 ) -> Result<Json<ArchivedDocuments>, Problem> {
     check_access(&access, Scope::MemoryWrite)?;
     let path = parse_path(path)?;
+    let Query(params) = params.map_err(|_| once("project"))?;
     let viewer = known(access)?;
+    let documents = of_project(&state, &viewer, params.project).await?;
     let call = state.activity.begin(&viewer, TOOL);
-    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
+    let by = ChangeAuthor::agent(&call);
     let archived = match documents.archive(viewer.user_id, by, &path).await {
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
         archived => archived,
@@ -256,6 +294,17 @@ pub async fn clear(
     let archived = documents.clear(viewer.user_id, by).await;
     let archived = told(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedDocuments { archived }))
+}
+
+/// Of the project that a query names.
+async fn of_project(
+    state: &AppState,
+    viewer: &Viewer,
+    named: Option<String>,
+) -> Result<Documents, Problem> {
+    let asked = named.map(|text| ProjectRef::parse(&text)).transpose()?.flatten();
+    let project = projects::find_known(&state.db, viewer.user_id, asked.as_ref()).await?;
+    Ok(documents(state).in_project(project))
 }
 
 fn documents(state: &AppState) -> Documents {

@@ -28,7 +28,7 @@ use crate::sessions::{
     MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, SessionError, SessionExtraction,
     SessionName, SessionState, StoredMessage, ToolCall,
 };
-use crate::tools::ToolError;
+use crate::tools::{ProjectInput, ProjectPlace, ToolError};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -42,6 +42,9 @@ pub struct SessionMessagesRequest {
     /// In the order in which they were said.
     #[schemars(length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
     messages: Vec<SentMessage>,
+    /// What is worked on: its name, or its repository and folder as {"repository": …, "folder": …}.
+    #[schemars(with = "Option<ProjectPlace>")]
+    project: Option<ProjectInput>,
     /// Of the model's context; the answer advises a flush from 0.85 on.
     #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
@@ -167,12 +170,17 @@ pub async fn add(
     let raw = sent.messages.into_iter().enumerate();
     let raw = raw.map(|(at, message)| message.into_raw(at));
     let mut messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
+    let mut project = ProjectInput::parse(&sent.project)?;
     let address = address(caller(access, &state).await?, name)?;
     let redactor = state.embeddings.redactor();
+    if let Some(project) = &mut project {
+        let (user, agent, door) = (address.user, Some(address.agent), TextDoor::Conversation);
+        redactor.screen(user, agent, door, &mut project.fields()).await?;
+    }
     let screened = messages.screen(redactor, address.user, address.agent);
     let warnings = screened.await?;
     let (db, embeddings, now) = (&state.db, &state.embeddings, state.clock.now());
-    let added = sessions::add(db, embeddings, &address, &messages, now).await?;
+    let added = sessions::add(db, embeddings, &address, &messages, project.as_ref(), now).await?;
     Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,
@@ -326,6 +334,8 @@ pub struct SessionAnswer {
     /// Null while it is open.
     completed_at: Option<Moment>,
     completed_why: Option<CompletionReason>,
+    /// What it is about, by name.
+    project: Option<String>,
     extraction: ExtractionAnswer,
 }
 
@@ -367,6 +377,7 @@ impl From<AgentSession> for SessionAnswer {
             last_message_at: Moment(session.last_message_at),
             completed_at: completed.map(|(at, _)| Moment(at)),
             completed_why: completed.map(|(_, why)| why),
+            project: session.project,
             extraction: session.extraction.map(Into::into).unwrap_or_default(),
         }
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::tools;
 use crate::accounts::AgentAccess;
 use crate::input::Invalid;
+use crate::memories::projects::{self, PLACE_CHARS_MAX};
 use crate::tools::{CallInterface, Registry};
 use crate::web::error::Problem;
 
@@ -27,6 +28,9 @@ pub struct SummaryQuery {
     /// As a message for a prompt.
     #[schemars(with = "SummaryFormat", example = &"message")]
     format: Option<SummaryFormat>,
+    /// What the user works on: its name, the address of its repository, or its folder.
+    #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
+    project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -45,12 +49,16 @@ pub async fn show(
         let sentence = "`format` is not known; give message once, or leave it out.";
         Invalid::new("format", "invalid_format", sentence)
     })?;
-    let mut told = registry.call(CallInterface::Rest, &access, TOOL, b"{}").await?;
+    let input = json!({ "project": params.project }).to_string();
+    let mut told = registry.call(CallInterface::Rest, &access, TOOL, input.as_bytes()).await?;
     if params.format.is_some() {
-        let message = told["summary"]
-            .as_str()
-            .map(|text| json!({ "role": "system", "content": format!("{HEADING}\n\n{text}") }));
-        told["message"] = message.unwrap_or_default();
+        let summary = told["summary"].as_str().map(|text| format!("{HEADING}\n\n{text}"));
+        let project = told["project"].as_str().map(projects::sentence_of);
+        let told_of: Vec<String> = summary.into_iter().chain(project).collect();
+        told["message"] = match told_of.is_empty() {
+            true => Value::Null,
+            false => json!({ "role": "system", "content": told_of.join("\n\n") }),
+        };
     }
     Ok(Json(told))
 }
