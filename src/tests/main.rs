@@ -25,6 +25,7 @@ mod oauth;
 mod operations;
 mod pages;
 mod postgres;
+mod projects;
 mod providers;
 mod recall;
 mod reliability;

@@ -30,7 +30,7 @@ fn is_comparison(body: &Value) -> bool {
 }
 
 /// A model that answers these facts to every window, and compares by the second word.
-async fn finding(facts: Value, relation: &'static str) -> ChatServer {
+pub async fn finding(facts: Value, relation: &'static str) -> ChatServer {
     answering(vec![("", facts)], relation).await
 }
 
@@ -69,7 +69,7 @@ async fn user_of(app: &TestApp, name: &str, model: &ChatServer) -> TestUser {
 }
 
 /// Anna on a server of her own, whose chat model is this server.
-async fn with_model(model: &ChatServer) -> (TestApp, TestUser) {
+pub async fn with_model(model: &ChatServer) -> (TestApp, TestUser) {
     let app = TestApp::start().await;
     let user = user_of(&app, "anna", model).await;
     (app, user)
