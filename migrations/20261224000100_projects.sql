@@ -60,6 +60,8 @@ CREATE UNIQUE INDEX memory_items_active_content_key
 CREATE UNIQUE INDEX memory_items_active_key_key
     ON memory_items (user_id, theme_id, key, owner_agent_id, project_id, valid_from, valid_until) NULLS NOT DISTINCT
     WHERE status = 'active' AND key IS NOT NULL;
+-- `home_city` and `homecity` are one key (src/memories/provenance.rs).
+CREATE INDEX memory_items_key_idx ON memory_items (user_id, (replace(key, '_', '')), theme_id) WHERE status = 'active' AND key IS NOT NULL;
 CREATE UNIQUE INDEX documents_path_key
     ON documents (user_id, path, owner_agent_id, project_id) NULLS NOT DISTINCT WHERE archived_at IS NULL;
 CREATE INDEX memory_items_project_idx ON memory_items (user_id, project_id) WHERE project_id IS NOT NULL;
@@ -88,7 +90,7 @@ BEGIN
     BEGIN
         RETURN own IS NOT NULL AND owner IS NULL AND theme IS NOT NULL AND EXISTS (
             SELECT FROM memory_items i WHERE i.user_id = current_user_id() AND i.theme_id = theme AND i.owner_agent_id = own
-              AND i.status = 'active' AND (i.key = of_key OR i.content_hash = hash) AND i.project_id IS NOT DISTINCT FROM project
+              AND i.status = 'active' AND (replace(i.key, '_', '') = replace(of_key, '_', '') OR i.content_hash = hash) AND i.project_id IS NOT DISTINCT FROM project
               AND periods_meet(i.valid_from, i.valid_until, since, until, at));
     END $body$;
 END $$;

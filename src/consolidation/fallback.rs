@@ -7,7 +7,7 @@ use super::category::Category;
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
-use crate::languages::{self, Language, PhraseList, SaidPhrases, Script, phrase};
+use crate::languages::{self, Language, PhraseList, SaidPhrases, Script, is_dense, phrase};
 use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum statements of one session.
@@ -101,7 +101,6 @@ pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
 
 /// A sentence as the phrases are written, if it may be a statement.
 fn plain(sentence: &str) -> Option<String> {
-    let is_dense = |c| matches!(Script::of(c), Some(Script::Han | Script::Kana | Script::Hangul));
     let min =
         if sentence.chars().any(is_dense) { DENSE_CHARS_MIN } else { *SENTENCE_CHARS.start() };
     let plain = phrase(sentence.trim_start_matches(['¡', '¿']));

@@ -5,6 +5,7 @@ use time::OffsetDateTime;
 
 use super::comparison::StatementRelation;
 use super::same::StatementWords;
+use crate::memories::provenance::key_form;
 use crate::memories::{ItemId, Period};
 
 /// Above this cosine two statements are about the same subject and may contradict each other. For the builtin
@@ -56,9 +57,10 @@ pub fn resolve_fact(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTi
     let continues =
         |other: &RelatedItem| other.period.is_continued_by(other.created_at, fact.period, now);
     let meets = |other: &RelatedItem| other.period.meets(fact.period, now);
-    let is_of_key = |other: &RelatedItem| {
-        fact.key.is_some() && other.key.as_deref() == fact.key && other.theme == fact.theme
+    let has_its_key = |other: &RelatedItem| {
+        fact.key.is_some() && other.key.as_deref().map(key_form) == fact.key.map(key_form)
     };
+    let is_of_key = |other: &RelatedItem| has_its_key(other) && other.theme == fact.theme;
     let merge = |other: &RelatedItem| Resolution { merge: Some(other.id), ..Resolution::default() };
     let mut of_key = known.iter().filter(|other| is_of_key(other));
     let is_value = |other: &RelatedItem| said.are_those_of(&StatementWords::of(&other.content));
@@ -73,11 +75,14 @@ pub fn resolve_fact(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTi
         return merge(same);
     }
     let is_near = |other: &&RelatedItem| {
-        other.cosine.is_some_and(|cosine| cosine >= ASK_COSINE) && !is_of_key(other) && meets(other)
+        let is_near = other.cosine.is_some_and(|cosine| cosine >= ASK_COSINE);
+        (is_near || has_its_key(other)) && !is_of_key(other) && meets(other)
     };
     let mut near: Vec<&RelatedItem> = known.iter().filter(is_near).collect();
-    let cosine = |other: &RelatedItem| other.cosine.unwrap_or_default();
-    near.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)));
+    // First those of its key in other themes.
+    let rank =
+        |other: &RelatedItem| (u8::from(has_its_key(other)), other.cosine.unwrap_or_default());
+    near.sort_by(|a, b| rank(b).0.cmp(&rank(a).0).then(rank(b).1.total_cmp(&rank(a).1)));
     let ask = near.into_iter().take(COMPARED_MAX).map(|other| other.id).collect();
     Resolution { ask, has_holder, ..Resolution::default() }
 }

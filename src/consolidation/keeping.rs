@@ -109,7 +109,7 @@ impl Consolidation {
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
         let mut tx = self.db.as_user(viewer.user_id).await?;
-        let of_key = (one.theme, key, project);
+        let of_key = (key, project);
         // A model's fact neither repeats nor replaces a guess.
         let with_guesses = one.source == ItemSource::Guess;
         let mut known =
@@ -376,7 +376,8 @@ fn item_of(one: &SourcedStatement, row: &SessionExtraction) -> Option<NewItem> {
 /// Keeps duplicates within one reading once. The later of two values with one key comes after the earlier,
 /// which it supersedes. The order by key prevents deadlocks between two readings of one user.
 pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStatement>, i32) {
-    found.sort_by(|a, b| (a.theme, &a.key, a.place).cmp(&(b.theme, &b.key, b.place)));
+    let form = |one: &SourcedStatement| one.key.as_ref().map(ItemKey::form);
+    found.sort_by(|a, b| (a.theme, form(a), a.place).cmp(&(b.theme, form(b), b.place)));
     let mut kept: Vec<SourcedStatement> = Vec::with_capacity(found.len());
     // For each key its last value, by index in `kept`.
     let mut holding: Vec<(StatementWords, usize)> = Vec::new();
@@ -384,7 +385,7 @@ pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStateme
     for mut one in found {
         let words = StatementWords::of(&one.value);
         let of_key = kept.last().is_some_and(|last| {
-            one.key.is_some() && (last.theme, &last.key) == (one.theme, &one.key)
+            one.key.is_some() && (last.theme, form(last)) == (one.theme, form(&one))
         });
         let of_key = if of_key { holding.last_mut() } else { None };
         let said = match of_key {

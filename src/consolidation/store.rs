@@ -83,28 +83,27 @@ pub async fn list_known(
     Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
 }
 
-/// Those of these items that are active, and the active ones with this key, if they are of this project, and have the owner
+/// Those of these items that are active, and the active ones with this key in any theme, if they are of this project, and have the owner
 /// that a new item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
 /// which do not last; includes guesses that nobody has confirmed only if they are asked for. Sets no cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-    (theme, key, project): (&str, Option<&str>, Option<ProjectId>),
+    (key, project): (Option<&str>, Option<ProjectId>),
     with_guesses: bool,
     now: OffsetDateTime,
 ) -> Result<Vec<RelatedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT i.id, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-         WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.type <> 'reflection'
-           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND i.project_id IS NOT DISTINCT FROM $7
-           AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
-           AND ($6 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
+         WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.type <> 'reflection'
+           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND i.project_id IS NOT DISTINCT FROM $6
+           AND (i.id = ANY ($2) OR replace(i.key, '_', '') = replace($3, '_', ''))
+           AND ($5 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
          ORDER BY i.id",
         user.0,
         ids,
-        theme,
         key,
         now,
         with_guesses,

@@ -61,7 +61,7 @@ pub async fn find(
              AND (NOT $3 OR d.owner_agent_id IS NOT DISTINCT FROM new_owner() AND d.project_id IS NOT DISTINCT FROM $4)
              AND ($4::bigint IS NULL OR d.project_id IS NULL OR d.project_id = $4)
            ORDER BY d.owner_agent_id = scope_agent() DESC NULLS LAST, d.owner_agent_id NULLS FIRST,
-                    d.project_id = $4 DESC NULLS LAST, d.project_id NULLS FIRST, d.updated_at DESC LIMIT 1"#,
+                    d.project_id = $4 DESC NULLS LAST, d.project_id IS NOT NULL, d.updated_at DESC, d.id DESC LIMIT 1"#,
         user.0,
         path.as_str(),
         of_writer,

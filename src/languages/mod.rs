@@ -82,6 +82,11 @@ impl Script {
     }
 }
 
+/// Of a script without spaces, or of syllables: it says with one character what others say with several.
+pub fn is_dense(c: char) -> bool {
+    matches!(Script::of(c), Some(Script::Han | Script::Kana | Script::Hangul))
+}
+
 static ALL: LazyLock<BTreeMap<String, Language>> = LazyLock::new(|| {
     let files = FILES.files().filter_map(|file| {
         let code = file.path().to_str()?.strip_suffix(".toml")?;

@@ -46,7 +46,8 @@ pub use period::Period;
 pub use projects::{Project, ProjectId, ProjectRef};
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use themes::{
-    changed_themes, describe_theme, find_theme, fullest_themes, list_themes, themes_on,
+    changed_themes, describe_theme, find_theme, fullest_themes, list_themes, theme_of_key,
+    themes_on,
 };
 pub use trust::Trust;
 

@@ -41,6 +41,17 @@ impl ItemKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// See [`key_form`].
+    pub fn form(&self) -> String {
+        key_form(&self.0)
+    }
+}
+
+/// What is the same of all spellings of a key: `home_city` and `homecity`, `e_mail` and `email`. SQL compares it as
+/// `replace(key, '_', '')`.
+pub fn key_form(key: &str) -> String {
+    key.replace('_', "")
 }
 
 /// The normal form of a name: lower case, with each run of other characters than letters, digits and `_` replaced by one

@@ -10,7 +10,7 @@ use super::model::{
 };
 use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
-use super::projects::Project;
+use super::projects::{Project, ProjectId};
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
 use crate::accounts::{AgentId, UserId};
@@ -52,7 +52,7 @@ pub async fn list_of_key(
         ItemOfKey,
         r#"SELECT i.id, i.project_id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-         WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
+         WHERE i.user_id = $1 AND replace(i.key, '_', '') = replace($2, '_', '') AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
            AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $4)
          ORDER BY i.id"#,
         user.0,
@@ -61,6 +61,26 @@ pub async fn list_of_key(
         now,
     )
     .fetch_all(conn)
+    .await
+}
+
+/// The only theme that has an active item with this key, of this project or of none, and of the owner of a new item.
+pub async fn find_theme_of_key(
+    conn: &mut PgConnection,
+    user: UserId,
+    key: &ItemKey,
+    project: Option<ProjectId>,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT CASE WHEN count(DISTINCT t.slug) = 1 THEN min(t.slug) END
+         FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+         WHERE i.user_id = $1 AND replace(i.key, '_', '') = replace($2, '_', '') AND i.status = 'active'
+           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND i.project_id IS NOT DISTINCT FROM $3",
+        user.0,
+        key.as_str(),
+        project.map(|project| project.0),
+    )
+    .fetch_one(conn)
     .await
 }
 

@@ -11,7 +11,7 @@ use crate::memories::ItemType;
 use crate::memories::derived::{self, TextBasis};
 use crate::memories::projects::MeantProjects;
 use crate::search::WeighedTerms;
-use crate::search::replaced::is_asked;
+use crate::search::replaced::{is_asked, is_asked_alone};
 
 /// What is recalled for.
 pub(super) struct Wanted<'a> {
@@ -58,6 +58,8 @@ pub(super) async fn held_sources(
                 }
             }
         }
+        // What stood around the answer was relevant for its sake.
+        let rest = rest.filter(|rest| !is_asked_alone(wanted.terms, whole, rest));
         let text = still_told(basis, &row, rest)?;
         Some(RecallSource { text, ..row })
     });

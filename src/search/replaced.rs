@@ -48,16 +48,23 @@ pub async fn read(
 
 /// Whether the words of a question are about what is left out of a text, and not all found in the rest.
 pub fn is_asked(terms: &WeighedTerms, text: &str, rest: Option<&str>) -> bool {
-    let count = |text: &str| {
-        let asked: Vec<&words::Term> = terms.iter().map(|(term, _)| term).collect();
-        let mut found: Vec<usize> =
-            words::matches_by_term(text, &asked).into_iter().map(|(_, term)| term).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.len()
-    };
-    let all = count(text);
-    all == 0 || rest.is_none_or(|rest| count(rest) < all)
+    let all = count_asked(terms, text);
+    all == 0 || rest.is_none_or(|rest| count_asked(terms, rest) < all)
+}
+
+/// Whether the words of a question that a text has are all in what is left out of it.
+pub fn is_asked_alone(terms: &WeighedTerms, text: &str, rest: &str) -> bool {
+    count_asked(terms, text) > 0 && count_asked(terms, rest) == 0
+}
+
+/// How many of the question's words a text has.
+fn count_asked(terms: &WeighedTerms, text: &str) -> usize {
+    let asked: Vec<&words::Term> = terms.iter().map(|(term, _)| term).collect();
+    let mut found: Vec<usize> =
+        words::matches_by_term(text, &asked).into_iter().map(|(_, term)| term).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.len()
 }
 
 /// What a page of hits was chosen from.

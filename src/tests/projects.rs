@@ -125,12 +125,12 @@ async fn what_is_no_project_is_refused_in_one_sentence_and_nothing_is_written() 
     ] {
         let item = json!({ "type": "fact", "content": "x", "project": wrong });
         let (status, refused) = anna.refused("memory_add", item).await;
-        assert_eq!((status, &refused["field"]), (400, &json!("project")), "{wrong}: {refused}");
+        assert_eq!((status, &refused["field"]), (422, &json!("project")), "{wrong}: {refused}");
         let (status, refused) = say(&anna, "one", wrong.clone(), &[user_says("m1", "x")]).await;
-        assert_eq!((status, &refused["field"]), (400, &json!("project")), "{wrong}: {refused}");
+        assert_eq!((status, &refused["field"]), (422, &json!("project")), "{wrong}: {refused}");
         let (status, refused) =
             anna.refused("memory_search", json!({ "query": "x", "project": wrong })).await;
-        assert_eq!((status, &refused["field"]), (400, &json!("project")), "{wrong}: {refused}");
+        assert_eq!((status, &refused["field"]), (422, &json!("project")), "{wrong}: {refused}");
     }
     assert_eq!(
         app.sql("SELECT count(*) FROM projects WHERE user_id = $1")
@@ -146,7 +146,7 @@ async fn what_is_no_project_is_refused_in_one_sentence_and_nothing_is_written() 
         .await;
     let item = json!({ "type": "fact", "content": "x", "project": "one more" });
     let (status, refused) = anna.refused("memory_add", item).await;
-    assert_eq!((status, &refused["code"]), (400, &json!("too_many_projects")), "{refused}");
+    assert_eq!((status, &refused["code"]), (422, &json!("too_many_projects")), "{refused}");
     let (status, _) =
         say(&anna, "two", json!("one more"), &[user_says("m1", "The pump is blue.")]).await;
     assert_eq!((status, &session(&anna, "two").await["project"]), (200, &Value::Null));
@@ -194,7 +194,8 @@ async fn without_a_model_what_people_say_of_themselves_is_nobodys_and_open_tasks
     let (app, anna) = TestApp::start_for("anna").await;
     let said = "My name is Anna. Remember that I am allergic to nuts. We decided to use Postgres for the queue.";
     say(&anna, "one", json!("tidepool"), &[user_says("m1", said)]).await;
-    anna.post("/api/v1/sessions/one/flush", &json!({ "reason": "compaction", "wait": true })).await;
+    anna.post("/api/v1/sessions/one/flush", &json!({ "reason": "compaction", "wait": false }))
+        .await;
     read_due(&app).await;
     let whose: Vec<(String, Option<String>)> = app
         .sql("SELECT i.content, p.name FROM memory_items i LEFT JOIN projects p ON p.user_id = i.user_id AND p.id = i.project_id WHERE i.user_id = $1 AND i.theme_id IS NOT NULL ORDER BY i.content")
@@ -296,7 +297,11 @@ async fn the_first_block_of_a_session_names_the_project_once_for_tool_calls() {
     let later = anna
         .call("memory_recall", json!({ "message": "How do I run the tests here?", "session": "s" }))
         .await;
-    assert_eq!((&later["project"], later["items"].as_array().map(Vec::len).unwrap_or_default()), (&json!("Tidepool"), 1), "{later}");
+    assert_eq!(
+        (&later["project"], later["items"].as_array().map(Vec::len).unwrap_or_default()),
+        (&json!("Tidepool"), 1),
+        "{later}"
+    );
     let message = anna
         .request(reqwest::Method::GET, "/api/v1/summary?format=message&project=tidepool", None)
         .await

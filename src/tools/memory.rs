@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::memory_add::MemoryAdd;
 use super::memory_forget::MemoryForget;
 use super::memory_search::MemorySearch;
+use super::values::ProjectInput;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -41,6 +42,8 @@ pub struct MemoryInput {
     key: Option<String>,
     /// save: a group such as "work".
     theme: Option<String>,
+    /// What you work on, if it is of that.
+    project: Option<ProjectInput>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -102,7 +105,8 @@ fn lines_of(found: &Value) -> String {
             Some(_) => dated("valid_from", "only from"),
             None => String::new(),
         };
-        format!("#{id} ({day}, {trust}{key}{of}{holds}{outdated}) {words}")
+        let project = told("project", "project");
+        format!("#{id} ({day}, {trust}{project}{key}{of}{holds}{outdated}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),
@@ -128,11 +132,11 @@ impl Tool for Memory {
         input: MemoryInput,
     ) -> Result<MemoryOutput, ToolError> {
         let (text, key) = (input.text.as_deref(), input.key.as_deref());
+        let project = input.project;
         let (output, touched) = match input.action {
             Action::Save => {
                 let content = required("text", text)?;
-                let add =
-                    json!({ "type": "fact", "content": content, "key": key, "theme": input.theme });
+                let add = json!({ "type": "fact", "content": content, "key": key, "theme": input.theme, "project": project });
                 let (added, touched) = ask::<MemoryAdd>(context, call, add).await?;
                 let id = &added["id"];
                 let said = match (added["duplicate"].as_bool(), added["note"].as_str()) {
@@ -143,7 +147,8 @@ impl Tool for Memory {
                 (said, touched)
             }
             Action::Search => {
-                let search = json!({ "query": required("text", text)?, "limit": FOUND });
+                let search =
+                    json!({ "query": required("text", text)?, "limit": FOUND, "project": project });
                 let (found, touched) = ask::<MemorySearch>(context, call, search).await?;
                 (lines_of(&found), touched)
             }
@@ -153,7 +158,7 @@ impl Tool for Memory {
                 (lines_of(&found), touched)
             }
             Action::Forget => {
-                let forget = json!({ "key": required("key", key)? });
+                let forget = json!({ "key": required("key", key)?, "project": project });
                 let (gone, touched) = ask::<MemoryForget>(context, call, forget).await?;
                 let said = match gone["count"].as_u64().unwrap_or_default() {
                     0 => "Nothing has this key.".to_owned(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::values::{
     DateText, ProjectInput, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber,
-    check_said, project_of, provenance, zone_of,
+    check_said, known_project, project_of, provenance, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -17,6 +17,7 @@ use crate::memories::provenance::{
 };
 use crate::memories::{
     AddedItem, Expiry, ItemKey, ItemSource, NewItem, Period, Provenance, Status, Trust,
+    theme_of_key,
 };
 
 pub struct MemoryAdd;
@@ -136,22 +137,24 @@ impl Tool for MemoryAdd {
         input: AddInput,
     ) -> Result<AddOutput, ToolError> {
         let tags = input.tags.unwrap_or_default();
-        let item =
-            NewItem::parse(input.item_type.into(), &input.content, input.theme.as_deref(), &tags)?;
+        let project = known_project(context, call, &input.project).await?;
+        let key = ItemKey::parse(input.key.as_deref().unwrap_or_default())?;
+        let mut theme = input.theme.filter(|theme| !theme.trim().is_empty());
+        if let Some(key) = key.as_ref().filter(|_| theme.is_none()) {
+            theme = theme_of_key(&context.db, call.viewer.user_id, key, project).await?;
+        }
+        let item = NewItem::parse(input.item_type.into(), &input.content, theme.as_deref(), &tags)?;
         let (from, until) = (&input.valid_from, &input.valid_until);
         let zone = zone_of(&context.db, call.viewer.user_id, &[from, until]).await?;
         let period = Period::parse(&zone, DateText::text(from), DateText::text(until))?;
         let expiry = input.expires_in_days.map(|n| Expiry::in_days(n.0));
         let mut provenance =
             provenance(input.source, input.source_context.as_deref(), input.confidence)?;
-        let item = item
-            .with_key(ItemKey::parse(input.key.as_deref().unwrap_or_default())?)
-            .with_expiry(expiry.transpose()?)
-            .with_period(period);
+        let item = item.with_key(key).with_expiry(expiry.transpose()?).with_period(period);
         check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
-        let item = item.with_provenance(provenance);
+        // Last, so that nothing is made for what is refused.
         let project = project_of(context, call, &input.project).await?;
-        let item = item.in_project(project);
+        let item = item.with_provenance(provenance).in_project(project);
         let added = context.adding.add(call, &item).await?;
         Ok(AddOutput::new(added, item.provenance()))
     }

@@ -293,7 +293,7 @@ pub async fn theme_filter(
 }
 
 /// A project: a text, as a model names it, or what a program knows of it ([`ProjectPlace`]).
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub struct ProjectInput(Value);
 
 impl ProjectInput {

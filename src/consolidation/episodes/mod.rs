@@ -24,7 +24,7 @@ use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
 use crate::embedding::Embeddings;
-use crate::languages;
+use crate::languages::{self, is_dense};
 use crate::memories::chatter::is_chatter;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
@@ -41,6 +41,8 @@ const QUESTION_WEIGHT: f64 = 0.3;
 /// Maximum length of a summary: about 1,024 tokens of a model, or an agent's.
 pub const SUMMARY_CHARS_MAX: usize = 4_000;
 const SUMMARY_CHARS_MIN: usize = 20;
+/// The same, of a script without spaces, or of syllables.
+const DENSE_CHARS_MIN: usize = 8;
 /// Maximum length of an extract.
 const EXTRACT_CHARS_MAX: usize = 900;
 const EXTRACT_SENTENCES: usize = 6;
@@ -179,10 +181,18 @@ fn is_telling(sentence: &&str) -> bool {
     has_fitting_length(sentence) && !is_chatter(sentence)
 }
 
+/// A summary that says nothing.
+fn is_too_short(summary: &str) -> bool {
+    let min = if summary.chars().any(is_dense) { DENSE_CHARS_MIN } else { SUMMARY_CHARS_MIN };
+    summary.chars().count() < min
+}
+
 fn telling(text: &str) -> impl Iterator<Item = String> {
     let languages = languages::of(text);
-    let is_telling =
-        move |word: &String| word.chars().count() > 2 && !languages.is_common_lexeme(word);
+    // Of a script without spaces, two characters are a word.
+    let is_long =
+        |word: &str| word.chars().count() > if word.chars().any(is_dense) { 1 } else { 2 };
+    let is_telling = move |word: &String| is_long(word) && !languages.is_common_lexeme(word);
     words::lexemes(text).filter(is_telling)
 }
 
@@ -266,7 +276,7 @@ impl EpisodeDraft {
     }
 
     fn told(self, summary: String, made_by: SummaryAuthor, at_most: Trust) -> Self {
-        if summary.chars().count() < SUMMARY_CHARS_MIN {
+        if is_too_short(&summary) {
             return self;
         }
         let first = sentences(&summary).map(str::trim).find(is_telling);
@@ -469,6 +479,28 @@ mod tests {
             (by_agent.made_by, by_agent.summary.as_str()),
             (SummaryAuthor::Agent, "Trip booked; Marta pays later.")
         );
+    }
+
+    #[test]
+    fn a_model_is_believed_in_chinese_and_japanese_too() {
+        for (said, summary, nonsense) in [
+            (
+                "我们周五早上坐船去卑尔根。船票在王芳那里。",
+                "他们周五坐船去卑尔根，王芳有船票。",
+                "他们讨论了量子通量电容器。",
+            ),
+            (
+                "金曜日の朝に船でベルゲンへ行きます。切符は田中さんが持っています。",
+                "金曜日に船でベルゲンへ行く。切符は田中さん。",
+                "量子コンデンサについて議論した。",
+            ),
+        ] {
+            let draft = of_messages(&[message(1, MessageRole::User, said)]).expect("taken");
+            let made_by =
+                |summary: &str| draft.clone().told_by_model(&[summary.to_owned()]).made_by;
+            assert_eq!(made_by(summary), SummaryAuthor::Model, "{summary}");
+            assert_eq!(made_by(nonsense), SummaryAuthor::Extract, "{nonsense}");
+        }
     }
 
     #[test]

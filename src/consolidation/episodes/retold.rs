@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::store::{self, NewestEpisode};
-use super::{SUMMARY_CHARS_MIN, SummaryAuthor, cut, heard_in, is_telling, sentences};
+use super::{SummaryAuthor, cut, heard_in, is_telling, is_too_short, sentences};
 use crate::accounts::UserId;
 use crate::consolidation::ConsolidationError;
 use crate::consolidation::transcript::ToolNames;
@@ -28,7 +28,7 @@ pub async fn retell(
     session: SessionId,
     summary: &str,
 ) -> Result<bool, ConsolidationError> {
-    if summary.chars().count() < SUMMARY_CHARS_MIN {
+    if is_too_short(summary) {
         return Ok(false);
     }
     let now = embeddings.now();

@@ -9,6 +9,7 @@ use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::{UserId, draw_id};
 use crate::export::read::{ItemRecord, ThemeRecord};
+use crate::memories::provenance::key_form;
 use crate::memories::write::{NewSource, SourceOwner};
 use crate::memories::{ItemKey, Period, ProjectId, Status};
 
@@ -148,7 +149,7 @@ pub struct HeldPlace {
 impl HeldPlace {
     pub fn of(row: &NewSource<'_>) -> Option<Self> {
         let key = row.key.filter(|_| row.status == Status::Active.as_str());
-        let place = (row.theme_id?, row.owner.agent(), row.project_id, key?.to_owned());
+        let place = (row.theme_id?, row.owner.agent(), row.project_id, key_form(key?));
         Some(Self { place, period: Period { from: row.valid_from, until: row.valid_until } })
     }
 }
@@ -211,7 +212,7 @@ pub async fn find_known(
                (SELECT i.id FROM memory_items i
                 WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status = 'active'
-                  AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key) AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
+                  AND (f.key IS NULL OR i.key IS NULL OR replace(i.key, '_', '') = replace(f.key, '_', '')) AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
                   AND i.project_id IS NOT DISTINCT FROM f.project
                   AND periods_meet(i.valid_from, i.valid_until, f.valid_from, f.valid_until, $10)
                 ORDER BY i.id LIMIT 1)
@@ -248,7 +249,7 @@ pub async fn find_holders(
     let found = sqlx::query!(
         r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.project_id, i.key AS "key!", i.valid_from, i.valid_until, i.created_at
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
-           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
+           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND replace(i.key, '_', '') = replace(f.key, '_', '')
                 AND i.status = 'active'"#,
         user.0,
         &themes,
@@ -258,7 +259,7 @@ pub async fn find_holders(
     .await?;
     let mut holders = KeyHolders::new();
     for row in found {
-        let place = (row.theme_id, row.owner_agent_id, row.project_id, row.key);
+        let place = (row.theme_id, row.owner_agent_id, row.project_id, key_form(&row.key));
         let period = Period { from: row.valid_from, until: row.valid_until };
         holders.insert(
             HeldPlace { place, period },

@@ -43,11 +43,11 @@ pub async fn list_existing(
 ) -> Result<Vec<ExistingItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, content_hash = $3 AS "has_its_text!", content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
-                  coalesce(key = $4, false) AS "is_of_key!", trust, protected,
+                  coalesce(replace(key, '_', '') = replace($4, '_', ''), false) AS "is_of_key!", trust, protected,
                   greatest(created_at, last_verified_at) AS "stated_at!", expires_at, valid_from, valid_until, created_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active' AND owner_agent_id IS NOT DISTINCT FROM new_owner()
-             AND project_id IS NOT DISTINCT FROM $5 AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
+             AND project_id IS NOT DISTINCT FROM $5 AND (replace(key, '_', '') = replace($4, '_', '') OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
            ORDER BY id"#,
         user.0,
         theme.0,
@@ -85,7 +85,7 @@ pub async fn list_in_way(
     let rows = sqlx::query!(
         r#"SELECT o.id, o.trust, o.protected, greatest(o.created_at, o.last_verified_at) AS "stated_at!"
            FROM memory_items i
-           JOIN memory_items o ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.key = i.key AND o.status = 'active'
+           JOIN memory_items o ON o.user_id = $1 AND o.theme_id = i.theme_id AND replace(o.key, '_', '') = replace(i.key, '_', '') AND o.status = 'active'
                 AND o.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id AND o.project_id IS NOT DISTINCT FROM i.project_id
                 AND o.id <> i.id
            WHERE i.user_id = $1 AND i.id = $2 AND periods_meet(o.valid_from, o.valid_until, $3, $4, $5)

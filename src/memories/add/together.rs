@@ -214,7 +214,7 @@ impl Adding {
             .map(|PendingAdd { item, .. }| {
                 let is_first_of_key = item
                     .key()
-                    .is_none_or(|key| keys.insert((item.project(), item.theme(), key.as_str())));
+                    .is_none_or(|key| keys.insert((item.project(), item.theme(), key.form())));
                 texts.insert((item.project(), item.theme(), item.content())) && is_first_of_key
             })
             .collect();

@@ -167,7 +167,7 @@ pub async fn list_rivals(
                WHERE i.user_id = $1 AND i.id = $2 AND i.superseded_by IS NOT NULL
                UNION
                SELECT k.id FROM memory_items i
-               JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND k.key = i.key AND k.status = 'active'
+               JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND replace(k.key, '_', '') = replace(i.key, '_', '') AND k.status = 'active'
                                    AND k.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
                                    AND k.project_id IS NOT DISTINCT FROM i.project_id
                                    AND periods_meet(k.valid_from, k.valid_until, i.valid_from, i.valid_until, $5)
@@ -227,7 +227,7 @@ pub async fn meets_in(
         r#"SELECT EXISTS (
                SELECT FROM memory_items i JOIN memory_items o
                    ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.status = 'active' AND o.id <> i.id
-                  AND (o.key = i.key OR o.content_hash = i.content_hash)
+                  AND (replace(o.key, '_', '') = replace(i.key, '_', '') OR o.content_hash = i.content_hash)
                   AND o.project_id IS NOT DISTINCT FROM i.project_id
                   AND o.owner_agent_id IS NOT DISTINCT FROM CASE WHEN $3 THEN i.agent_id END
                WHERE i.user_id = $1 AND i.id = $2 AND i.status = 'active') AS "meets!""#,

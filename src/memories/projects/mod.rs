@@ -325,11 +325,17 @@ mod tests {
 
     #[test]
     fn a_name_stands_in_a_text_as_words() {
-        let is_named_in =
-            |name: &str, text: &str| is_named(&format!("-{}-", alias_of(text)), &alias_of(name));
-        assert!(is_named_in("Tide Pool", "Which port does tide-pool use?"));
-        assert!(is_named_in("app", "Start the App, please."));
-        assert!(!is_named_in("app", "What happened to the apple?"));
-        assert!(is_named_in("记账应用", "记账应用的端口是多少？"));
+        let named = |names: &[&str], text: &str| {
+            let names: Vec<(i64, String)> =
+                (1..).zip(names.iter().map(|name| alias_of(name))).collect();
+            named_in(format!("-{}-", alias_of(text)), &names)
+        };
+        assert_eq!(named(&["Tide Pool"], "Which port does tide-pool use?"), [1]);
+        assert_eq!(named(&["app"], "Start the App, please."), [1]);
+        assert!(named(&["app"], "What happened to the apple?").is_empty());
+        assert_eq!(named(&["记账应用"], "记账应用的端口是多少？"), [1]);
+        assert_eq!(named(&["İskele"], "iskele nerede?"), [1]);
+        assert_eq!(named(&["shop-api-v2", "shop-api", "shop"], "Build shop-api-v2"), [1]);
+        assert_eq!(named(&["shop-api", "shop"], "Is the shop api of the shop up?"), [1, 2]);
     }
 }

@@ -9,7 +9,10 @@ use time::{Duration, OffsetDateTime};
 use super::MemoryError;
 use super::day::{Day, store as days};
 use super::model::{MemoryTheme, ThemeCount, ThemeNames, ThemeSlug};
+use super::projects::ProjectId;
+use super::provenance::ItemKey;
 use super::quota::THEMES_MAX;
+use super::store::find_theme_of_key;
 use crate::accounts::{UserId, Viewer};
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
@@ -41,6 +44,22 @@ pub async fn themes_on(
     let themes = store::list_themes_of(&mut tx, viewer.user_id, &ids, asked(limit)).await?;
     tx.commit().await?;
     Ok(cut(themes, limit))
+}
+
+/// Where a fact of this key belongs if no theme is given: beside the value that is held, if one theme has it.
+///
+/// # Errors
+/// Database errors only.
+pub async fn theme_of_key(
+    db: &Db,
+    user: UserId,
+    key: &ItemKey,
+    project: Option<ProjectId>,
+) -> Result<Option<String>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let theme = find_theme_of_key(&mut tx, user, key, project).await?;
+    tx.commit().await?;
+    Ok(theme)
 }
 
 /// One more than the limit, to know whether there are more.

@@ -148,7 +148,7 @@ pub async fn list_of_fact(
         r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, i.valid_from,
                   least(i.valid_until, CASE WHEN i.status = 'archived' THEN coalesce(greatest(s.valid_from, i.valid_from), i.live_until) END) AS until
            FROM memory_items me
-           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = me.theme_id AND i.key = me.key
+           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = me.theme_id AND replace(i.key, '_', '') = replace(me.key, '_', '')
                               AND i.owner_agent_id IS NOT DISTINCT FROM me.owner_agent_id AND i.project_id IS NOT DISTINCT FROM me.project_id
            LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
            WHERE me.user_id = $1 AND me.id = $2 AND i.live_until > i.created_at

@@ -51,7 +51,7 @@ pub async fn insert(
                             AND i.owner_agent_id IS NOT DISTINCT FROM r.owner AND i.project_id IS NOT DISTINCT FROM r.project_id
                             AND (r.key IS NULL OR i.key IS NULL) LIMIT 1) IS NULL AND (r.key IS NULL OR (
                           SELECT i.id FROM memory_items i
-                          WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.key = r.key AND i.status = 'active'
+                          WHERE i.user_id = $1 AND i.theme_id = r.theme AND replace(i.key, '_', '') = replace(r.key, '_', '') AND i.status = 'active'
                             AND i.owner_agent_id IS NOT DISTINCT FROM r.owner AND i.project_id IS NOT DISTINCT FROM r.project_id LIMIT 1) IS NULL))
                    ORDER BY r.n) r
            ), item AS (

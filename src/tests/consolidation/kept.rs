@@ -122,3 +122,30 @@ async fn words_of_older_messages_are_kept_without_their_secrets() {
          WHERE concat_ws(' ', i.content, i.source_context, i.tags::text, e.abstract) LIKE '%4111 1111%' AND i.type <> 'turn'";
     assert_eq!(app.count(with_number).await, 0);
 }
+
+/// Spellings of a key are one; the same key in another theme is compared, and gives way only where the comparison says so.
+#[tokio::test]
+async fn one_key_is_one_however_it_is_spelt_and_compared_in_other_themes() {
+    for (relation, left) in [("contradicts", 1), ("unrelated", 2)] {
+        let linz = fact("profile", "homeCity", "Lives in Linz", "user_explicit", "");
+        let model = finding(json!([linz]), relation).await;
+        let (app, user) = with_model(&model).await;
+        let of = |theme: &str, key: &str, content: &str| json!({ "type": "fact", "theme": theme, "key": key, "content": content });
+        let graz = user.call("memory_add", of("profile", "home_city", "Lives in Graz")).await;
+        user.call("memory_add", of("general", "home city", "Home is Wien")).await;
+        app.clock.advance(time::Duration::minutes(1));
+        told(&user, "talk", &[user_says("m1", "I moved to Linz, where I live now.")]).await;
+        read_due(&app).await;
+        let kept = active(&app, &user).await;
+        assert_eq!(
+            (kept.len(), kept.contains(&"Lives in Linz".to_owned())),
+            (left, true),
+            "{kept:?}"
+        );
+        let old = user.call("memory_get", json!({ "item_id": graz["id"] })).await;
+        assert_eq!(old["status"], "archived", "{old}");
+        let mail = user.call("memory_add", of("profile", "e-mail", "anna@example.org")).await;
+        let other = user.call("memory_add", of("profile", "email", "a@example.org")).await;
+        assert_eq!(other["superseded"], mail["id"]);
+    }
+}
