@@ -66,6 +66,8 @@ CREATE UNIQUE INDEX documents_path_key
     ON documents (user_id, path, owner_agent_id, project_id) NULLS NOT DISTINCT WHERE archived_at IS NULL;
 CREATE INDEX memory_items_project_idx ON memory_items (user_id, project_id) WHERE project_id IS NOT NULL;
 
+GRANT SELECT (project_id) ON memory_items TO keepsake_system;
+
 CREATE OR REPLACE VIEW whole_memory AS
     SELECT user_id, id, theme_id, agent_id, owner_agent_id, type, turn_session_id, status, live_until, created_at, key, tags, content,
            valid_from, trust, valid_until, project_id
@@ -75,7 +77,8 @@ CREATE OR REPLACE VIEW whole_memory AS
 DROP FUNCTION is_shadowed(bigint, bigint, text, bytea);
 DO $$
 BEGIN
-    IF coalesce(current_setting('keepsake.distributed', true), '') = 'on' THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+       AND coalesce(current_setting('keepsake.distributed', true), '') = 'on' THEN
         CREATE FUNCTION is_shadowed(owner bigint, theme bigint, of_key text, hash bytea, project bigint, since timestamptz, until timestamptz,
                                     at timestamptz) RETURNS boolean LANGUAGE sql STABLE AS 'SELECT false';
         PERFORM create_distributed_function(p.oid::regprocedure) FROM pg_proc p

@@ -17,10 +17,10 @@ use super::transcript::{self, ToolNames, Transcript, said_at};
 use super::{Consolidation, ConsolidationError, back_off, guesses, store};
 use crate::db::UserId;
 use crate::entities;
-use crate::memories::{ItemKey, ItemSource, learned};
+use crate::memories::{ItemKey, ItemSource, learned, projects};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::SessionExtraction;
-use crate::sessions::{self, MessageRole, StoredMessage, ToolCall, ledger};
+use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
 
 /// Facts must be literal; a summary may be written more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
@@ -49,7 +49,8 @@ impl Consolidation {
             return Ok(reading);
         }
         let mut tx = self.db.as_user(user).await?;
-        reading.project = sessions::project_of(&mut tx, user, row.session_id).await?;
+        let session = row.session_id.0;
+        reading.project = projects::store::find_of_session(&mut tx, user, session).await?;
         let of_project = reading.project.as_ref().map(|project| project.id);
         let known = prompt::KNOWN_MAX as i64;
         let context = prompt::ReadingContext {

@@ -27,7 +27,7 @@ use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
-use crate::memories::{self, PUT_ASIDE, ProjectId, ProjectRef, SUPERSEDED, Status, projects};
+use crate::memories::{self, PUT_ASIDE, ProjectId, ProjectRef, SUPERSEDED, Status};
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Of a record that the database refuses.
@@ -463,27 +463,6 @@ impl Importer {
             (Some(_), None) => Err(no_room_for_owner()),
             (_, agent) => Ok(agent),
         })
-    }
-
-    /// The project with this name in the file. What belongs to one is never of none because there is no room for it.
-    async fn project(
-        &mut self,
-        conn: &mut PgConnection,
-        asked: Option<&ProjectRef>,
-    ) -> Result<Result<Option<ProjectId>, Invalid>, sqlx::Error> {
-        let Some(asked) = asked else {
-            return Ok(Ok(None));
-        };
-        let made = match self.projects.get(asked) {
-            Some(known) => *known,
-            None => {
-                let made = projects::find_or_make(conn, self.user, asked, self.now).await?;
-                let id = made.map(|project| project.id);
-                self.projects.insert(asked.clone(), id);
-                id
-            }
-        };
-        Ok(made.map(Some).ok_or_else(projects::too_many_projects))
     }
 
     /// The agent with this name, created without a token if it is missing; `None` if the limit of agents is

@@ -9,6 +9,11 @@ use crate::memories::{
     DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
 };
 
+/// Factor of the score of what is of another project than the one that is worked on …
+pub const OTHER_PROJECT_WEIGHT: f64 = 0.4;
+/// … and of what is of that one: its own value stands before the person's of the same name.
+pub const PROJECT_WEIGHT: f64 = 1.1;
+
 /// The ranking signals of a candidate.
 #[derive(Clone, Debug)]
 pub struct CandidateSignals {

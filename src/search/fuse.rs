@@ -43,10 +43,6 @@ pub const CHATTER_WEIGHT: f64 = 0.4;
 
 /// Factor of the score of what is over or has not begun: what holds ranks first.
 pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
-/// Factor of the score of what is of another project than the one that is worked on …
-pub const OTHER_PROJECT_WEIGHT: f64 = 0.4;
-/// … and of what is of that one: its own value stands before the person's of the same name.
-pub const PROJECT_WEIGHT: f64 = 1.1;
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
 
@@ -97,8 +93,7 @@ pub struct Explanation {
     /// Lifts what replaced something to the text that still says it.
     pub replaces: f64,
     /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
-    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun, and [`OTHER_PROJECT_WEIGHT`] or [`PROJECT_WEIGHT`] if a project is
-    /// asked about.
+    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun, and [`CandidateSignals::project_weight`].
     pub tier_weight: f64,
     /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,

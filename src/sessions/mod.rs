@@ -26,7 +26,7 @@ use crate::clock::{Rounds, Schedule};
 use crate::db::{Db, UserId, is_of_a_gone_user, raise_revision};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
-use crate::memories::{Project, ProjectRef, projects};
+use crate::memories::{ProjectRef, projects};
 use crate::queue;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
@@ -171,13 +171,6 @@ async fn append(
 ) -> Result<(AddedMessages, SessionId), SessionError> {
     let user = address.user;
     let session = hold_or_make(conn, address, now).await?;
-    // Where there is no room for another project, the messages are kept without.
-    if let Some(project) = project
-        && let Some(project) = projects::find_or_make(&mut *conn, user, project, now).await?
-        && session.project_id != Some(project.id.0)
-    {
-        store::set_project(&mut *conn, user, session.id, project.id).await?;
-    }
     let accepted = store::insert_messages(conn, user, &session, &messages.messages, now).await?;
     if session.message_count as usize + accepted.messages > MESSAGES_A_SESSION_MAX {
         return Err(SessionError::Full);
@@ -188,7 +181,13 @@ async fn append(
     let duplicates = messages.messages.len() - accepted.messages + messages.repeated;
     let unflushed = session.message_count + accepted.messages as i32 - session.flushed_position;
     if accepted.messages > 0 {
-        store::note_messages(conn, user, session.id, &accepted, now).await?;
+        // Where there is no room for another project, the messages are kept without.
+        let project = match project {
+            Some(project) => projects::find_or_make(&mut *conn, user, project, now).await?,
+            None => None,
+        };
+        let project = project.map(|project| project.id);
+        store::note_messages(conn, user, session.id, &accepted, project, now).await?;
         let unread = session.message_count - session.ledger_position + accepted.messages as i32;
         if unread >= STRETCH_MESSAGES {
             store::cut(conn, user, session.id, None, now).await?;
@@ -226,18 +225,6 @@ async fn hold_or_make(
     store::insert_session(conn, user, agent, name, now).await?;
     let held = store::hold(conn, user, agent, name).await?;
     held.ok_or(SessionError::AccountErased)
-}
-
-/// What a session is about.
-///
-/// # Errors
-/// Database errors only.
-pub async fn project_of(
-    conn: &mut PgConnection,
-    user: UserId,
-    session: SessionId,
-) -> Result<Option<Project>, sqlx::Error> {
-    store::find_project(conn, user, session).await
 }
 
 /// Completes a session on its agent's request, optionally with the agent's summary. Idempotent.

@@ -13,7 +13,7 @@ use super::{PAUSED_FOR, SESSIONS_MAX, STILL_FOR};
 use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
-use crate::memories::{Project, ProjectId};
+use crate::memories::ProjectId;
 
 /// Searches what a user said in so many sessions and messages of each; returns at most so many, cut to so many characters.
 const SAID_IN_SESSIONS: i64 = 20;
@@ -32,7 +32,6 @@ pub struct OpenSession {
     pub flushed_position: i32,
     /// Of all its messages.
     pub tool_call_count: i32,
-    pub project_id: Option<i64>,
 }
 
 /// How many of the sent messages were new.
@@ -81,7 +80,7 @@ pub async fn hold(
     name: &SessionName,
 ) -> Result<Option<OpenSession>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count, project_id FROM sessions
+        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
         user.0,
         agent.0,
@@ -94,7 +93,6 @@ pub async fn hold(
         ledger_position: row.ledger_position,
         flushed_position: row.flushed_position,
         tool_call_count: row.tool_call_count,
-        project_id: row.project_id,
     }))
 }
 
@@ -130,38 +128,6 @@ pub async fn insert_session(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
-}
-
-pub async fn set_project(
-    conn: &mut PgConnection,
-    user: UserId,
-    session: SessionId,
-    project: ProjectId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE sessions SET project_id = $3 WHERE user_id = $1 AND id = $2",
-        user.0,
-        session.0,
-        project.0,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// What a session is about.
-pub async fn find_project(
-    conn: &mut PgConnection,
-    user: UserId,
-    session: SessionId,
-) -> Result<Option<Project>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT p.id, p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
-         WHERE s.user_id = $1 AND s.id = $2",
-        user.0,
-        session.0,
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| Project { id: ProjectId(row.id), name: row.name }))
 }
 
 /// Appends those whose ids are new, in order. The session is locked.
@@ -213,25 +179,27 @@ fn column_of(calls: &[ToolCall]) -> Option<Value> {
     }
 }
 
-/// Counts the new messages, and reopens the session if it was complete.
+/// Counts the new messages, and reopens the session if it was complete. From then on it is about `project`, if one is given.
 pub async fn note_messages(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
     accepted: &InsertedCounts,
+    project: Option<ProjectId>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE sessions
          SET message_count = message_count + $3, tool_call_count = tool_call_count + $5, last_message_at = $4, state = 'open',
              opened_at = CASE WHEN state = 'open' THEN opened_at ELSE $4 END,
-             completed_at = NULL, completed_why = NULL
+             completed_at = NULL, completed_why = NULL, project_id = coalesce($6, project_id)
          WHERE user_id = $1 AND id = $2",
         user.0,
         session.0,
         accepted.messages as i32,
         now,
         accepted.tool_calls as i32,
+        project.map(|project| project.0),
     )
     .execute(conn)
     .await?;

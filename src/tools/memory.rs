@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::memory_add::MemoryAdd;
 use super::memory_forget::MemoryForget;
 use super::memory_search::MemorySearch;
-use super::values::ProjectInput;
+use super::project::ProjectInput;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;

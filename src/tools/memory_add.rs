@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::project::{ProjectInput, known_project, project_of};
 use super::values::{
-    DateText, ProjectInput, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber,
-    check_said, known_project, project_of, provenance, zone_of,
+    DateText, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said,
+    provenance, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -37,7 +38,7 @@ pub struct AddInput {
     /// Words to group it by.
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
-    /// Name of a changing fact: the next of this key takes its place.
+    /// Name of a changing fact: the next of it takes its place.
     #[schemars(length(max = KEY_CHARS_MAX))]
     key: Option<String>,
     /// How you know it.
@@ -52,7 +53,7 @@ pub struct AddInput {
     valid_from: Option<DateText>,
     /// Until when, inclusive.
     valid_until: Option<DateText>,
-    /// What you work on, if it is of that and not of the user.
+    /// If it is of that work alone.
     project: Option<ProjectInput>,
     /// The words it came from; user_explicit needs them, verbatim.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]

@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::memory_add::AddOutput;
+use super::project::ProjectInput;
 use super::values::{
-    DateText, ProjectInput, ToolItemType, ToolSource, WholeNumber, check_said, provenance,
-    required_key, theme_filter, zone_of,
+    DateText, ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key,
+    theme_filter, zone_of,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
@@ -36,7 +37,6 @@ pub struct CorrectInput {
     /// Where the key is; beside item_id, its new theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Where the key is.
     project: Option<ProjectInput>,
     /// What is right, as one self-contained statement.
     #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]

@@ -5,7 +5,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{self, ProjectInput, known_project, project_of};
+use super::project::{ProjectInput, known_project, project_of};
+use super::values;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{Scope, UserId};
 use crate::activity::RunningCall;
@@ -59,7 +60,6 @@ pub struct FilesInput {
     /// rename
     old_path: Option<String>,
     new_path: Option<String>,
-    /// Whose files; default: of none.
     project: Option<ProjectInput>,
 }
 

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{ProjectInput, required_key, theme_filter};
+use super::project::ProjectInput;
+use super::values::{required_key, theme_filter};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -23,7 +24,6 @@ pub struct ForgetInput {
     /// Only in this theme (slug); in all when left out.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Of a project's key.
     project: Option<ProjectInput>,
 }
 

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, ProjectInput, ProjectPlace, ToolTrust, WholeNumber};
+use super::project::{ProjectInput, ProjectPlace};
+use super::values::{FoundType, ToolTrust, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::RunningCall;

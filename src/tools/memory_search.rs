@@ -6,9 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
+use super::project::ProjectInput;
 use super::values::{
-    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ProjectInput, ToolTrust,
-    TurnOrigin, WholeNumber, zone_of,
+    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
+    WholeNumber, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -38,7 +39,7 @@ pub struct SearchInput {
     theme: Option<String>,
     /// A turn is what was said, word by word.
     types: Option<Vec<FoundType>>,
-    /// Where you work: other projects' rank behind.
+    /// Where you work: others rank behind.
     project: Option<ProjectInput>,
     /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
@@ -248,7 +249,8 @@ impl Tool for MemorySearch {
         meaning and by words, exact names (ERR_5021) too. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
-    const FOR_SCRIPTS: &'static [&'static str] = &["explain", "min_similarity", "spread"];
+    const FOR_SCRIPTS: &'static [&'static str] =
+        &["balance", "by_strength", "explain", "min_similarity", "spread"];
     type Input = SearchInput;
     type Output = SearchOutput;
 

@@ -27,6 +27,7 @@ mod memory_recall;
 mod memory_search;
 mod memory_stats;
 mod memory_summary;
+mod project;
 mod secrets;
 mod values;
 
@@ -55,7 +56,8 @@ use crate::metrics;
 use crate::search::Search;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
-pub use values::{ProjectInput, ProjectPlace, ToolTrust};
+pub use project::{ProjectInput, ProjectPlace};
+pub use values::ToolTrust;
 
 /// What every tool may use.
 #[derive(Clone)]

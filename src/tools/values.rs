@@ -3,15 +3,12 @@
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use super::ToolContext;
 use crate::accounts::store::find_time_zone;
-use crate::activity::RunningCall;
 use crate::clock::Zone;
 use crate::consolidation;
 use crate::db::{Db, UserId};
@@ -20,11 +17,10 @@ use crate::entities::Relation;
 use crate::input::Invalid;
 use crate::memories::derived::Outdated;
 use crate::memories::mentions::EntityType;
-use crate::memories::projects::{NAME_CHARS_MAX, PLACE_CHARS_MAX};
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
-    self, DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, ProjectId,
-    ProjectRef, Provenance, ThemeSlug, Trust, TurnPosition, projects,
+    self, DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance,
+    ThemeSlug, Trust, TurnPosition,
 };
 
 // An item type in tools. Its schema has no description, which would cost tokens in every call of a model.
@@ -290,79 +286,6 @@ pub async fn theme_filter(
         Some(theme) => memories::find_theme(db, user, theme).await.map(Some),
         None => Ok(None),
     }
-}
-
-/// A project: a text, as a model names it, or what a program knows of it ([`ProjectPlace`]).
-#[derive(Deserialize, Serialize)]
-pub struct ProjectInput(Value);
-
-impl ProjectInput {
-    pub fn parse(given: &Option<Self>) -> Result<Option<ProjectRef>, Invalid> {
-        ProjectRef::read(given.as_ref().map_or(&Value::Null, |given| &given.0))
-    }
-}
-
-impl JsonSchema for ProjectInput {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "ProjectName".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "maxLength": PLACE_CHARS_MAX })
-    }
-}
-
-/// The schema of a project for programs: a text, or its parts.
-pub struct ProjectPlace;
-
-impl JsonSchema for ProjectPlace {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "ProjectPlace".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let place = json!({ "type": ["string", "null"], "maxLength": PLACE_CHARS_MAX });
-        json_schema!({
-            "type": ["string", "object"],
-            "maxLength": PLACE_CHARS_MAX,
-            "properties": {
-                "name": { "type": ["string", "null"], "maxLength": NAME_CHARS_MAX },
-                "repository": place,
-                "folder": place,
-            },
-            "additionalProperties": false,
-        })
-    }
-}
-
-/// The project of what is written, made if it is not known.
-pub async fn project_of(
-    context: &ToolContext,
-    call: &RunningCall,
-    given: &Option<ProjectInput>,
-) -> Result<Option<ProjectId>, MemoryError> {
-    let asked = ProjectInput::parse(given)?;
-    let (user, now) = (call.viewer.user_id, context.clock.now());
-    let project = projects::ensure(&context.db, user, asked.as_ref(), now).await?;
-    Ok(project.map(|project| project.id))
-}
-
-/// The project of what is read or changed; one that is not known has nothing.
-pub async fn known_project(
-    context: &ToolContext,
-    call: &RunningCall,
-    given: &Option<ProjectInput>,
-) -> Result<Option<ProjectId>, MemoryError> {
-    let asked = ProjectInput::parse(given)?;
-    Ok(projects::find_known(&context.db, call.viewer.user_id, asked.as_ref()).await?)
 }
 
 /// The user's time zone, in which dates without an offset are. Read only if there is one.

@@ -1,6 +1,8 @@
 //! Imports everything but items: entities and relations, documents, episodes, and the origins of derived
 //! memories.
 
+use sqlx::PgConnection;
+
 use super::{ImportError, Importer, StartedDocument, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
@@ -14,7 +16,7 @@ use crate::export::origins::{self, OriginsLine, UnwantedLine};
 use crate::export::projects::{ProjectLine, named as projects_named};
 use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemId, MemoryError, learned, projects};
+use crate::memories::{ItemId, MemoryError, ProjectId, ProjectRef, learned, projects};
 
 impl Importer {
     /// An existing project with its repository, folder or name is reused.
@@ -47,6 +49,27 @@ impl Importer {
             self.entities.insert(line.id, id);
         }
         Ok(())
+    }
+
+    /// The project with this name in the file. What belongs to one is never of none because there is no room for it.
+    pub(super) async fn project(
+        &mut self,
+        conn: &mut PgConnection,
+        asked: Option<&ProjectRef>,
+    ) -> Result<Result<Option<ProjectId>, Invalid>, sqlx::Error> {
+        let Some(asked) = asked else {
+            return Ok(Ok(None));
+        };
+        let made = match self.projects.get(asked) {
+            Some(known) => *known,
+            None => {
+                let made = projects::find_or_make(conn, self.user, asked, self.now).await?;
+                let id = made.map(|project| project.id);
+                self.projects.insert(asked.clone(), id);
+                id
+            }
+        };
+        Ok(made.map(Some).ok_or_else(projects::too_many_projects))
     }
 
     pub(super) async fn take_relation(

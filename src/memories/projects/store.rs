@@ -124,3 +124,18 @@ pub async fn list_within(
     );
     Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.project_id, row.alias)).collect())
 }
+
+/// What a session is about.
+pub async fn find_of_session(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: i64,
+) -> Result<Option<Project>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT p.id, p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
+         WHERE s.user_id = $1 AND s.id = $2",
+        user.0,
+        session,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Project { id: ProjectId(row.id), name: row.name }))
+}

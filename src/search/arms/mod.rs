@@ -18,8 +18,7 @@ use time::{Duration, OffsetDateTime};
 
 pub use self::run::ArmQuery;
 use self::when::TimeRange;
-use super::candidate::CandidateSignals;
-use super::fuse::{OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT};
+use super::candidate::{CandidateSignals, OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT};
 use super::query::Filters;
 use super::reader::index::{Index, IndexedSource};
 use super::reader::seen::{SeenSources, ViewerScope};

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::numbers::IdNumbers;
 use super::owners::OwnerCounts;
 use super::vectors::Vectors;
 use crate::embedding::EmbeddingState;
@@ -169,25 +170,6 @@ impl Postings {
 
 fn both(term: u32, posting: Posting) -> u64 {
     u64::from(term) << 32 | u64::from(posting)
-}
-
-/// Maps the ids of a user's themes, agents, projects and sessions to small numbers, in order of first use.
-#[derive(Default)]
-pub struct IdNumbers(HashMap<i64, u32>);
-
-impl IdNumbers {
-    fn number(&mut self, id: i64) -> u32 {
-        let next = self.0.len() as u32;
-        *self.0.entry(id).or_insert(next)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn of(&self, id: i64) -> Option<u32> {
-        self.0.get(&id).copied()
-    }
 }
 
 #[derive(Default)]
@@ -467,7 +449,8 @@ impl Index {
     /// Approximate size in memory.
     pub fn bytes(&self) -> usize {
         const BYTES_A_NAME: usize = 24;
-        let names = self.themes.0.len() + self.agents.0.len() + self.sessions.0.len();
+        let names =
+            self.themes.len() + self.agents.len() + self.projects.len() + self.sessions.len();
         size_of::<Self>()
             + self.sources.capacity() * size_of::<IndexedSource>()
             + (names + self.places.len()) * BYTES_A_NAME

@@ -4,6 +4,7 @@
 
 mod held;
 pub mod index;
+mod numbers;
 mod owners;
 mod residents;
 pub mod seen;

@@ -91,7 +91,7 @@ async fn each_limit_is_named_with_its_field() {
     memory_add {"content":"ok"}
       422 "required" "type": "`type` is missing."
     memory_add {"colour":"red","content":"ok","type":"fact"}
-      422 "unknown_field" "colour": "`colour` is not a field of this tool; it takes one of `type`, `content`, `theme`, `tags`, `key`, `source`, `confidence`, `expires_in_days`, `valid_from`, `valid_until`, `source_context`."
+      422 "unknown_field" "colour": "`colour` is not a field of this tool; it takes one of `type`, `content`, `theme`, `tags`, `key`, `source`, `confidence`, `expires_in_days`, `valid_from`, `valid_until`, `project`, `source_context`."
     memory_add {"content":"ok","theme":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       422 "too_long" "theme": "`theme` has 65 characters; at most 64 are accepted."
     memory_add {"content":"ok","theme":" xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
@@ -145,7 +145,7 @@ async fn each_limit_is_named_with_its_field() {
     memory_search {"cursor":"1.1","query":"tea"}
       422 "invalid_cursor" "cursor": "`cursor` goes on from a listing by date; leave it out, or give query \"*\"."
     memory_search {"user_id":1}
-      422 "unknown_field" "user_id": "`user_id` is not a field of this tool; it takes one of `query`, `limit`, `theme`, `types`, `recency_days`, `min_similarity`, `balance`, `status`, `as_of`, `at`, `time`, `spread`, `by_strength`, `explain`, `cursor`."
+      422 "unknown_field" "user_id": "`user_id` is not a field of this tool; it takes one of `query`, `limit`, `theme`, `types`, `project`, `recency_days`, `min_similarity`, `balance`, `status`, `as_of`, `at`, `time`, `spread`, `by_strength`, `explain`, `cursor`."
     memory_get {}
       422 "required" "item_id": "`item_id` is missing."
     memory_get {"item_id":"1"}

@@ -50,6 +50,7 @@ async fn it_says_when_to_call_which_tool_and_lists_the_fullest_themes() {
     - query "*" or "" lists the newest items. Only active items are found; status "any" includes archived ones.
     - memory_get: read an item whole, with source and dates, when its snippet is cut.
     - memory_add: what will matter in later conversations, or what you are asked to remember; one self-contained statement an item.
+    - project: the repository you work in, for memory_search and memory_add of that work.
     - memory_archive: only when asked to forget, or when an item is clearly wrong; to correct one, add the right one first.
     "#);
     for (theme, n) in [("Work", 3), ("general", 2), ("food", 1)] {

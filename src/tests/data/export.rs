@@ -29,6 +29,8 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         { "id": "a", "role": "user", "content": "I like tea.", "created_at": "2026-11-21T10:00:00Z" },
         { "id": "b", "role": "assistant", "tool_calls": [{ "name": "kettle" }] },
     ]);
+    let of_tea = json!({ "messages": [said[0]], "project": "tea shop" });
+    anna.post("/api/v1/sessions/chat/messages", &of_tea).await;
     hand_over(&anna, "chat", &said).await;
     let consolidation = app.consolidation();
     consolidation.ask_for_summary(anna.id).await.unwrap();
@@ -50,6 +52,8 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         ("embedding_settings", 0, "endpoint", "https://api.example.com/v1"),
         ("chat_settings", 0, "model", "small"),
         ("session", 0, "external_id", "chat"),
+        ("session", 0, "project", "tea shop"),
+        ("project", 0, "name", "tea shop"),
         ("session", 0, "completed_why", "asked"),
         ("message", 0, "content", "I like tea."),
         ("message", 0, "sent_at", "2026-11-21T10:00:00Z"),

@@ -11,8 +11,8 @@ use crate::sessions::SessionName;
 use crate::tools::Definition;
 use crate::web::api::changes::{ChangesAnswer, ChangesQuery};
 use crate::web::api::documents::{
-    ArchivedDocuments, DocumentAnswer, DocumentList, DocumentRequest, FolderQuery, RevisionQuery,
-    WholeDocument,
+    ArchivedDocuments, DocumentAnswer, DocumentList, DocumentRequest, FolderQuery, ProjectQuery,
+    RevisionQuery, WholeDocument,
 };
 use crate::web::api::flush::{FlushRequest, FlushResponse};
 use crate::web::api::prompt::PromptQuery;
@@ -96,7 +96,8 @@ fn tool(tool: &Definition) -> Operation {
     operation = operation.fails(match tool.name {
         // It names what may not exist, and its input may conflict with what does.
         "memory_correct" | "memory_confirm" | "memory_files" => &[404, 409],
-        "memory_add" => &[409],
+        // A key may be that of several projects.
+        "memory_add" | "memory_forget" | "memory" => &[409],
         "memory_describe_theme" | "memory_entity" | "memory_graph" | "fetch" => &[404],
         _ if tool.input_schema["properties"].get("item_id").is_some() => &[404],
         _ => &[],
@@ -166,6 +167,7 @@ fn documents() -> [Operation; 5] {
                 "Delete a document.",
                 "Or all in a folder. It is archived: search finds it no more, and its person may restore it, or delete it permanently.",
             )
+            .in_query::<ProjectQuery>()
             .answers::<ArchivedDocuments>(200, "They are archived.")
             .fails(&[409]),
         operation("document_clear", "DELETE", DOCUMENTS, Scope::MemoryWrite)
