@@ -148,8 +148,8 @@ impl SourceFilter {
 
     /// Whether it is of another project than those that are meant, and these rank first.
     fn is_of_another(&self, source: &IndexedSource) -> bool {
-        let weights = self.projects.as_ref().zip(source.project);
-        weights.is_some_and(|(weights, project)| weights.is_behind(project))
+        // Less than of the one that is worked on where others are named.
+        self.project_weight(source) < 1.0 / PROJECT_WEIGHT
     }
 
     /// Whether it is over or has not begun, and the query asks for no time at which it held.
@@ -191,10 +191,6 @@ impl ProjectWeights {
             by_project: all.filter_map(|(id, w)| Some((index.projects.of(id)?, w))).collect(),
             of_others: if meant.is_asked_in_one { OTHER_PROJECT_WEIGHT } else { 1.0 },
         }
-    }
-
-    fn is_behind(&self, project: u32) -> bool {
-        self.of_others < 1.0 && !self.by_project.contains_key(&project)
     }
 
     fn weight(&self, project: u32) -> f64 {
