@@ -41,9 +41,7 @@ async fn a_repository_is_one_project_by_ssh_by_https_by_its_folder_and_by_its_na
         say(&anna, "one", place, &[user_says("m1", "The deploy is on Monday.")]).await;
     assert_eq!(status, 200);
     assert_eq!(session(&anna, "one").await["project"], "Tidepool");
-    for name in
-        [json!(HTTPS), json!(SSH), json!(FOLDER), json!("tidepool"), json!({ "repository": HTTPS })]
-    {
+    for name in [json!(HTTPS), json!(SSH), json!(FOLDER), json!("tidepool")] {
         let added = add(&anna, &format!("Noted by {name}."), None, name.clone()).await;
         assert_eq!(project_of(&anna, &added).await, "Tidepool", "{name}");
     }
@@ -469,10 +467,7 @@ async fn two_requests_at_once_make_one_project() {
     let (app, anna) = TestApp::with_user().await;
     let adding = (0..8).map(|n| {
         let anna = &anna;
-        async move {
-            add(anna, &format!("Note {n}."), None, json!({ "repository": SSH, "folder": FOLDER }))
-                .await
-        }
+        async move { add(anna, &format!("Note {n}."), None, json!(SSH)).await }
     });
     futures_util::future::join_all(adding).await;
     let made: Vec<String> =

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::project::{ProjectInput, ProjectPlace};
+use super::project::ProjectPlace;
 use super::values::{FoundType, ToolTrust, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
@@ -34,8 +34,7 @@ pub struct RecallInput {
     session: Option<String>,
     /// What the user works on: its name, or its repository and folder as {"repository": …, "folder": …}. What is of other projects
     /// is left out, unless the message names them. Default: the session's.
-    #[schemars(with = "Option<ProjectPlace>")]
-    project: Option<ProjectInput>,
+    project: Option<ProjectPlace>,
     /// Of the section, 30 to 4,000; default 200, or as the agent's settings have it.
     #[schemars(range(min = 30, max = 4_000))]
     budget_tokens: Option<WholeNumber>,
@@ -162,7 +161,7 @@ impl RecallInput {
             session: session.map(|name| name.as_str().to_owned()),
             budget,
             threshold: self.min_relevance,
-            project: ProjectInput::parse(&self.project)?,
+            project: ProjectPlace::parse(&self.project)?,
         })
     }
 

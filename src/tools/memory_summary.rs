@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::project::{ProjectInput, ProjectPlace};
+use super::project::ProjectPlace;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -23,8 +23,7 @@ pub struct MemorySummary;
 #[serde(deny_unknown_fields)]
 pub struct SummaryInput {
     /// What the user works on.
-    #[schemars(with = "Option<ProjectPlace>")]
-    project: Option<ProjectInput>,
+    project: Option<ProjectPlace>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -85,7 +84,7 @@ impl Tool for MemorySummary {
         call: &RunningCall,
         input: SummaryInput,
     ) -> Result<SummaryOutput, ToolError> {
-        let (user, project) = (call.viewer.user_id, ProjectInput::parse(&input.project)?);
+        let (user, project) = (call.viewer.user_id, ProjectPlace::parse(&input.project)?);
         let project = projects::told_name(&context.db, user, project.as_ref()).await?;
         let summary = context.consolidation.summary(user).await?;
         let (state, reason, next_try_at) = match summary.state {

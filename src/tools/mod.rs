@@ -56,7 +56,7 @@ use crate::metrics;
 use crate::search::Search;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
-pub use project::{ProjectInput, ProjectPlace};
+pub use project::ProjectPlace;
 pub use values::ToolTrust;
 
 /// What every tool may use.

@@ -12,32 +12,27 @@ use crate::input::Invalid;
 use crate::memories::projects::{NAME_CHARS_MAX, PLACE_CHARS_MAX};
 use crate::memories::{MemoryError, ProjectId, ProjectRef, projects};
 
-/// A project: a text, as a model names it, or what a program knows of it ([`ProjectPlace`]).
-#[derive(Deserialize, Serialize)]
-pub struct ProjectInput(Value);
+/// A project as a model names it: its name, the address of its repository, or its folder.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ProjectInput(String);
+
+/// A project as a program knows it: the same, or its parts.
+#[derive(Deserialize)]
+pub struct ProjectPlace(Value);
 
 impl ProjectInput {
+    pub fn parse(given: &Option<Self>) -> Result<Option<ProjectRef>, Invalid> {
+        let parsed = given.as_ref().map(|given| ProjectRef::parse(&given.0));
+        Ok(parsed.transpose()?.flatten())
+    }
+}
+
+impl ProjectPlace {
     pub fn parse(given: &Option<Self>) -> Result<Option<ProjectRef>, Invalid> {
         ProjectRef::read(given.as_ref().map_or(&Value::Null, |given| &given.0))
     }
 }
-
-impl JsonSchema for ProjectInput {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "ProjectName".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-}
-
-/// The schema of a project for programs: a text, or its parts.
-pub struct ProjectPlace;
 
 impl JsonSchema for ProjectPlace {
     fn inline_schema() -> bool {

@@ -34,7 +34,7 @@ pub struct ChangesQuery {
     #[schemars(with = "String", example = &"memory.stored,memory.erased")]
     types: Option<String>,
     /// Only memories of this project, and what was erased.
-    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 

@@ -20,7 +20,7 @@ use crate::input::Invalid;
 use crate::memories::projects::PLACE_CHARS_MAX;
 use crate::memories::{ProjectRef, projects};
 use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
-use crate::tools::{ProjectInput, ProjectPlace, ToolError, ToolTrust};
+use crate::tools::{ProjectPlace, ToolError, ToolTrust};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -35,7 +35,7 @@ pub struct FolderQuery {
     #[schemars(with = "String", length(min = 1, max = PATH_CHARS_MAX), example = &"memory")]
     folder: Option<String>,
     /// Its documents, and those of none; all when left out.
-    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 
@@ -45,14 +45,14 @@ pub struct RevisionQuery {
     #[schemars(with = "i32", range(min = 1, max = i32::MAX), example = 1)]
     revision: Option<i32>,
     /// Its document, or else none's; left out: none's, or else any project's.
-    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ProjectQuery {
     /// Its document, or else none's; left out: none's, or else any project's.
-    #[schemars(with = "String", length(min = 1, max = PLACE_CHARS_MAX), example = &"tidepool")]
+    #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 
@@ -66,8 +66,7 @@ pub struct DocumentRequest {
     #[schemars(range(min = 0, max = i32::MAX))]
     revision: Option<i32>,
     /// What it is of; left out: of none. A path is one document in each project.
-    #[schemars(with = "Option<ProjectPlace>")]
-    project: Option<ProjectInput>,
+    project: Option<ProjectPlace>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -204,7 +203,7 @@ pub async fn put(
         Some(0) => ExpectedRevision::None,
         Some(revision) => ExpectedRevision::Revision(revision),
     };
-    let mut project = ProjectInput::parse(&sent.project)?;
+    let mut project = ProjectPlace::parse(&sent.project)?;
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
     let screened = screen(&state, &viewer, path, (&mut sent.content, project.as_mut()), expected);

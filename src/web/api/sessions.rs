@@ -28,7 +28,7 @@ use crate::sessions::{
     MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, SessionError, SessionExtraction,
     SessionName, SessionState, StoredMessage, ToolCall,
 };
-use crate::tools::{ProjectInput, ProjectPlace, ToolError};
+use crate::tools::{ProjectPlace, ToolError};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -43,8 +43,7 @@ pub struct SessionMessagesRequest {
     #[schemars(length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
     messages: Vec<SentMessage>,
     /// What is worked on: its name, or its repository and folder as {"repository": …, "folder": …}.
-    #[schemars(with = "Option<ProjectPlace>")]
-    project: Option<ProjectInput>,
+    project: Option<ProjectPlace>,
     /// Of the model's context; the answer advises a flush from 0.85 on.
     #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
@@ -170,7 +169,7 @@ pub async fn add(
     let raw = sent.messages.into_iter().enumerate();
     let raw = raw.map(|(at, message)| message.into_raw(at));
     let mut messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
-    let mut project = ProjectInput::parse(&sent.project)?;
+    let mut project = ProjectPlace::parse(&sent.project)?;
     let address = address(caller(access, &state).await?, name)?;
     let redactor = state.embeddings.redactor();
     if let Some(project) = &mut project {
