@@ -12,7 +12,8 @@ use crate::input::Invalid;
 use crate::memories::projects::{NAME_CHARS_MAX, PLACE_CHARS_MAX};
 use crate::memories::{MemoryError, ProjectId, ProjectRef, projects};
 
-/// A project as a model names it: its name, the address of its repository, or its folder.
+// A project as a model names it: its name, the address of its repository, or its folder. Its schema has no description,
+// which would cost tokens in every call of a model.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ProjectInput(String);
