@@ -173,7 +173,11 @@ fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
 }
 
 /// Where the words begin and end, as whole words; a `*` beside a letter stands for the rest of a word.
-fn places(plain: &str, part: &str, language: &Language) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn places(
+    plain: &str,
+    part: &str,
+    language: &Language,
+) -> impl Iterator<Item = (usize, usize)> {
     let is_begun = part.starts_with('*') && !part.starts_with("* ");
     let words = part.trim_matches('*');
     let is_open = part.ends_with('*') && !words.ends_with(' ');

@@ -4,6 +4,7 @@
 use time::OffsetDateTime;
 
 use super::comparison::StatementRelation;
+use super::exclusive::exclude;
 use super::same::StatementWords;
 use crate::memories::provenance::key_form;
 use crate::memories::{ItemId, Period};
@@ -24,6 +25,8 @@ pub struct RelatedItem {
     pub content: String,
     pub period: Period,
     pub created_at: OffsetDateTime,
+    /// Nobody has confirmed it.
+    pub is_guess: bool,
     /// Cosine similarity to the fact; `None` if there is no vector.
     pub cosine: Option<f64>,
 }
@@ -87,6 +90,14 @@ pub fn resolve_fact(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTi
     Resolution { ask, has_holder, ..Resolution::default() }
 }
 
+/// Which of these items a fact contradicts, by words alone ([`exclude`]).
+pub fn excluded(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTime) -> Vec<ItemId> {
+    let excluded = known.iter().filter(|other| {
+        other.period.meets(fact.period, now) && exclude(fact.value, &other.content)
+    });
+    excluded.map(|other| other.id).collect()
+}
+
 impl Resolution {
     /// Takes in a model's answer about one of the items. A bare value is never merged into that of another key.
     pub fn answer(&mut self, asked: &RelatedItem, newer: &str, relation: StatementRelation) {
@@ -118,6 +129,7 @@ mod tests {
             content: content.to_owned(),
             period: Period::default(),
             created_at: NOW,
+            is_guess: false,
             cosine: Some(cosine),
         }
     }

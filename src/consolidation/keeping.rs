@@ -1,11 +1,10 @@
 //! Stores what a reading found: decides for each statement whether it is new, a duplicate or supersedes an
 //! older one, and writes everything, including the ledger's row, in one transaction.
 
-use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::comparison;
-use super::keep::{ComparedFact, RelatedItem, Resolution, resolve_fact};
+use super::comparison::{self, StatementRelation};
+use super::keep::{ComparedFact, RelatedItem, Resolution, excluded, resolve_fact};
 use super::model::{Reading, ReadingEnd, SourcedStatement};
 use super::named::{note_connection, note_names};
 use super::same::StatementWords;
@@ -15,12 +14,12 @@ use crate::db::UserId;
 use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{
-    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, ProjectRef,
+    self, ConflictPolicy, Expiry, ItemKey, ItemSource, MemoryError, NewItem, Project, ProjectRef,
     Provenance, with_key,
 };
-use crate::providers::chat::ChatPurpose;
+use crate::providers::chat::{ChatError, ChatPurpose, Completion};
 use crate::redaction::TextDoor;
-use crate::search::query::{Ingredients, QUERY_CHARS_MAX};
+use crate::search::query::{Ingredients, WHOLE_CHARS_MAX};
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{
@@ -63,14 +62,26 @@ impl Consolidation {
                 reading.end = end;
                 break;
             }
-            let known = self.known(viewer, one, &reading).await?;
             let fact = ComparedFact {
                 theme: one.theme,
                 key: one.key.as_ref().map(ItemKey::as_str),
                 value: &one.value,
                 period: one.period,
             };
-            fates.push((resolve_fact(fact, &known, self.now()), known));
+            let project = reading.project.as_ref().filter(|_| one.is_of_project);
+            let is_guess = one.source == ItemSource::Guess;
+            let with_guesses = is_guess || reading.is_fallback;
+            let known = self.known(viewer, fact, project, with_guesses).await?;
+            // A model's fact, and the person's word, neither repeats nor replaces a guess; but without a model, they end one.
+            let (guesses, held): (Vec<_>, Vec<_>) =
+                known.into_iter().partition(|other| other.is_guess && !is_guess);
+            let mut fate = resolve_fact(fact, &held, self.now());
+            if reading.is_fallback {
+                let mut ended = guesses;
+                ended.extend(held.iter().filter(|other| other.is_guess || !is_guess).cloned());
+                fate.supersede = excluded(fact, &ended, self.now());
+            }
+            fates.push((fate, held));
         }
         let fates = self.resolve(user, row, &found, fates, &mut reading).await?;
         if reading.end == ReadingEnd::Lost {
@@ -79,21 +90,18 @@ impl Consolidation {
         self.write(viewer, row, &found, &fates, &reading).await
     }
 
-    /// Active items that may be related to the statement: those with its key, and the nearest.
-    async fn known(
+    /// Active items that may be related to the fact: those with its key, and the nearest. Only what is of the same project, or
+    /// of none, too, is compared.
+    pub(super) async fn known(
         &self,
         viewer: &Viewer,
-        one: &SourcedStatement,
-        reading: &Reading,
+        fact: ComparedFact<'_>,
+        project: Option<&Project>,
+        with_guesses: bool,
     ) -> Result<Vec<RelatedItem>, ConsolidationError> {
-        // Only what is of the same project, or of none, too, is compared.
-        let project = reading.project_of(one);
-        let of_project = reading.project.as_ref().filter(|_| project.is_some());
-        let of_project = of_project.map(|project| ProjectRef::named(&project.name));
-        let asked = of_project.unwrap_or_default();
+        let asked = project.map(|project| ProjectRef::named(&project.name)).unwrap_or_default();
         // As an item is embedded: with its key.
-        let key = one.key.as_ref().map(ItemKey::as_str);
-        let told: String = with_key(key, &one.value).chars().take(QUERY_CHARS_MAX).collect();
+        let told: String = with_key(fact.key, fact.value).chars().take(WHOLE_CHARS_MAX).collect();
         let raw = RawQuery {
             query: &told,
             limit: Some(NEAREST),
@@ -109,12 +117,9 @@ impl Consolidation {
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
         let mut tx = self.db.as_user(viewer.user_id).await?;
-        let of_key = (key, project);
-        // A model's fact neither repeats nor replaces a guess.
-        let with_guesses = one.source == ItemSource::Guess;
-        let mut known =
-            store::list_active(&mut tx, viewer.user_id, &ids, of_key, with_guesses, self.now())
-                .await?;
+        let of_key = (fact.key, project.map(|project| project.id));
+        let (user, now) = (viewer.user_id, self.now());
+        let mut known = store::list_active(&mut tx, user, &ids, of_key, with_guesses, now).await?;
         tx.commit().await?;
         for item in &mut known {
             let hit = near.iter().find(|hit| hit.item.id == item.id);
@@ -155,19 +160,28 @@ impl Consolidation {
                 (older.into_owned(), with_key(key, &newer.value).into_owned())
             };
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
-            let schema: Value = comparison::schema(pairs.len());
-            let Ok(completion) =
-                self.ask_for(user, ChatPurpose::Facts, &comparison::ask(&pairs), &schema).await
-            else {
+            let Ok((relations, completion)) = self.relations(user, &pairs).await else {
                 break;
             };
             reading.count_tokens(&completion);
-            let relations = comparison::relations(&completion.text, pairs.len());
-            for ((n, older), relation) in some.iter().zip(relations.unwrap_or_default()) {
+            for ((n, older), relation) in some.iter().zip(relations) {
                 resolved[*n].answer(older, &found[*n].value, relation);
             }
         }
         Ok(resolved)
+    }
+
+    /// How the second of each pair relates to the first; nothing if the answer cannot be read.
+    pub(super) async fn relations(
+        &self,
+        user: UserId,
+        pairs: &[(String, String)],
+    ) -> Result<(Vec<StatementRelation>, Completion), ChatError> {
+        let schema = comparison::schema(pairs.len());
+        let ask = comparison::ask(pairs);
+        let completion = self.ask_for(user, ChatPurpose::Facts, &ask, &schema).await?;
+        let relations = comparison::relations(&completion.text, pairs.len()).unwrap_or_default();
+        Ok((relations, completion))
     }
 
     async fn write(
@@ -201,6 +215,11 @@ impl Consolidation {
             _ => guesses::retire(&mut tx, viewer, row, reading, found, now).await?,
         };
         let mut items = vec![None; found.len()];
+        // By words alone nothing is put aside.
+        let policy = match reading.is_fallback {
+            true => ConflictPolicy::Never,
+            false => ConflictPolicy::PutAside,
+        };
         for (n, (one, fate)) in found.iter().zip(fates).enumerate() {
             let item = item_of(one, row).map(|item| item.in_project(reading.project_of(one)));
             let Some(item) = item else {
@@ -242,7 +261,7 @@ impl Consolidation {
             };
             for older in &fate.supersede {
                 if let Some(newer) = stored.filter(|newer| newer != older)
-                    && memories::supersede_in(&mut tx, viewer, *older, newer, now).await?
+                    && memories::supersede_in(&mut tx, viewer, *older, newer, policy, now).await?
                 {
                     counts.superseded += 1;
                 }

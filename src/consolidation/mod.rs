@@ -3,10 +3,12 @@
 //! ledger, in the same transaction as what it found.
 
 mod category;
+mod compare;
 mod comparison;
 pub mod dreaming;
 mod enrichment;
 pub mod episodes;
+mod exclusive;
 mod facts;
 mod fallback;
 mod guesses;
@@ -22,7 +24,7 @@ mod quoted;
 mod reading;
 pub mod reflection;
 mod round;
-mod same;
+pub mod same;
 mod store;
 pub mod summary;
 #[cfg(test)]
@@ -47,6 +49,7 @@ use crate::sessions::model::{
     DueExtraction, ExtractionCounts, ExtractionEnd, ExtractionOutcome, SessionExtraction,
 };
 use crate::sessions::{self, ledger};
+pub use compare::ComparedItems;
 pub use round::Round;
 use transcript::without_own_memory;
 

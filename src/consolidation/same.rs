@@ -119,7 +119,7 @@ impl StatementWords {
 
 /// Whether a statement means something else without this word. Where words are not parted, any of the language's words in it
 /// counts; else the parts beside an apostrophe do too (`n'aime`).
-fn turns(language: &Language, word: &str) -> bool {
+pub(super) fn turns(language: &Language, word: &str) -> bool {
     let turning = &language.words.turning;
     match word.contains(is_unspaced) {
         true => turning.folded().any(|one| word.contains(one)),

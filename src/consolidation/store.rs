@@ -95,13 +95,15 @@ pub async fn list_active(
     now: OffsetDateTime,
 ) -> Result<Vec<RelatedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT i.id, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at FROM memory_items i
+        r#"SELECT i.id, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at,
+                  i.source = 'guess' AND i.session_id IS NOT NULL AND NOT i.protected AS "is_guess!"
+         FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.type <> 'reflection'
            AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND i.project_id IS NOT DISTINCT FROM $6
            AND (i.id = ANY ($2) OR replace(i.key, '_', '') = replace($3, '_', ''))
            AND ($5 OR i.source <> 'guess' OR i.session_id IS NULL OR i.protected)
-         ORDER BY i.id",
+         ORDER BY i.id"#,
         user.0,
         ids,
         key,
@@ -120,6 +122,7 @@ pub async fn list_active(
             content: row.content,
             period: Period { from: row.valid_from, until: row.valid_until },
             created_at: row.created_at,
+            is_guess: row.is_guess,
             cosine: None,
         })
         .collect())

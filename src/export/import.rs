@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
+use self::records::ImportedProject;
 use self::store::{HeldPlace, ItemIdentity, KeyHolder, KeyHolders};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::source::{self, FilePiece};
@@ -27,7 +28,7 @@ use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
-use crate::memories::{self, PUT_ASIDE, ProjectId, ProjectRef, SUPERSEDED, Status};
+use crate::memories::{self, PUT_ASIDE, ProjectRef, SUPERSEDED, Status};
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Of a record that the database refuses.
@@ -69,8 +70,8 @@ pub struct Importer {
     outcome: ImportOutcome,
     themes: HashMap<String, i64>,
     agents: HashMap<String, Option<i64>>,
-    /// By their aliases in the file.
-    projects: HashMap<ProjectRef, Option<ProjectId>>,
+    /// By what the file calls them.
+    projects: HashMap<ProjectRef, ImportedProject>,
     /// From the file's ids to ours; about 40 bytes per item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
@@ -165,10 +166,7 @@ impl Importer {
     ) -> Result<(), ImportError> {
         match self.take_record(place.clone(), record).await {
             Err(ImportError::Database(error)) if is_refusal(&error) => {
-                // What was rolled back may have created themes and agents.
-                self.themes.clear();
-                self.agents.clear();
-                self.projects.clear();
+                self.forget_rolled_back();
                 self.fail(place, NOT_KEPT.to_owned());
                 Ok(())
             }
@@ -245,6 +243,13 @@ impl Importer {
         Ok(())
     }
 
+    /// What was rolled back may have created themes, agents and projects.
+    fn forget_rolled_back(&mut self) {
+        self.themes.clear();
+        self.agents.clear();
+        self.projects.retain(|_, project| project.is_kept);
+    }
+
     fn fail(&mut self, place: String, sentence: String) {
         self.outcome.failed += 1;
         if self.outcome.problems.len() < PROBLEMS_TOLD_MAX {
@@ -282,10 +287,7 @@ impl Importer {
         let batch = std::mem::take(&mut self.batch);
         match self.write(&batch).await {
             Err(ImportError::Database(error)) if is_refusal(&error) => {
-                // The batch was rolled back, and with it the themes and agents that it created.
-                self.themes.clear();
-                self.agents.clear();
-                self.projects.clear();
+                self.forget_rolled_back();
                 for one in batch.chunks(1) {
                     match self.write(one).await {
                         Err(ImportError::Database(error)) if is_refusal(&error) => {

@@ -12,6 +12,7 @@
 
 mod backup;
 mod cleanup;
+mod compare;
 mod complete;
 pub mod control;
 mod delete;
@@ -56,12 +57,13 @@ pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 20] = [
+pub static JOBS: [&BackgroundJob; 21] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
     &extract::JOB,
     &turns::JOB,
+    &compare::JOB,
     &summary::JOB,
     &erase::JOB,
     &delete::JOB,

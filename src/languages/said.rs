@@ -50,4 +50,15 @@ pub struct SaidPhrases {
     pub decided: PhraseList,
     #[serde(default)]
     pub to_do: PhraseList,
+    /// What a person has one of at a time, as they say it of themselves and as others note it: where they live, what they
+    /// are called, when they were born.
+    #[serde(default)]
+    pub home: PhraseList,
+    #[serde(default)]
+    pub named: PhraseList,
+    #[serde(default)]
+    pub born: PhraseList,
+    /// What a note calls the person.
+    #[serde(default)]
+    pub person: PhraseList,
 }

@@ -74,6 +74,9 @@ pub struct Examples {
     pub same: String,
     /// A newer statement, `|`, an older one that says something else.
     pub other: String,
+    /// Two statements, `|` between, that cannot both be true; and such as can.
+    pub excluded: String,
+    pub both: String,
     /// A sentence, `|`, words of a query that find it.
     pub found: String,
     /// A sentence, `|`, words that do not.

@@ -51,13 +51,15 @@ pub async fn archive(
     Ok(())
 }
 
-/// Archives one of two contradicting active items, as [`verdict`] decides; their keys do not matter. Returns true if the
-/// older one was archived, false if the newer one was or nothing changed. Needs a transaction of [`Db::as_writer`].
+/// Archives the older of two contradicting active items if [`verdict`] says so; else, with [`ConflictPolicy::PutAside`], the
+/// newer. Their keys do not matter. Returns true if the older one was archived, false if the newer one was or nothing changed.
+/// Needs a transaction of [`Db::as_writer`].
 pub async fn supersede_in(
     conn: &mut PgConnection,
     viewer: &Viewer,
     older: ItemId,
     newer: ItemId,
+    policy: ConflictPolicy,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let user = viewer.user_id;
@@ -76,7 +78,7 @@ pub async fn supersede_in(
     }
     let newcomer = Newcomer { trust: new.trust, said_at: Some(new.stated_at()) };
     let supersedes = verdict(old.as_holder(), newcomer) == Verdict::Supersedes;
-    if !supersedes && new.protected {
+    if !supersedes && (new.protected || policy != ConflictPolicy::PutAside) {
         return Ok(false);
     }
     let (gone, instead, event) = match supersedes {
@@ -422,13 +424,7 @@ async fn of_key(
 /// Users with items that have expired, or that began or ended to hold since, longest due first.
 pub async fn users_with_expired(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     let mut conn = db.system_connection().await?;
-    let mut users = store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await?;
-    for user in store::list_users_with_turned(&mut conn, now, EXPIRED_USERS_MAX).await? {
-        if !users.contains(&user) {
-            users.push(user);
-        }
-    }
-    Ok(users)
+    store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await
 }
 
 /// A batch of a user's items that began or ended to hold. One that begins takes the place of what held until then, if

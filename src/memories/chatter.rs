@@ -84,7 +84,8 @@ fn is_bare_question(sentence: &str) -> bool {
     !phrases().any(tells)
 }
 
-fn is_question(sentence: &str) -> bool {
+/// Whether a sentence asks, by its marks or endings.
+pub fn is_question(sentence: &str) -> bool {
     let is_greek = || sentence.contains(|c: char| matches!(c, 'α'..='ω' | 'Α'..='Ω'));
     let is_end =
         |c: &char| c.is_alphanumeric() || QUESTION_MARKS.contains(c) || ".。।,:;".contains(*c);

@@ -39,7 +39,7 @@ pub use day::Day;
 pub use history::{ItemEvent, ItemState, ReplacedItem};
 pub use model::{
     ItemId, ItemType, MemoryItem, MemoryTheme, NewItem, SessionItem, Stats, Status, ThemeCount,
-    ThemeNames, ThemeSlug, with_key,
+    ThemeNames, ThemeSlug, UncomparedItem, with_key,
 };
 pub use part::{DocumentPart, EpisodeSpan, TurnPosition};
 pub use period::Period;

@@ -12,6 +12,7 @@ use super::period::Period;
 use super::projects::{Project, ProjectId};
 use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
+use crate::accounts::AgentId;
 use crate::input::{Invalid, check_text, required_text};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
@@ -408,6 +409,22 @@ pub struct MemoryTheme {
 pub struct ThemeCount {
     pub slug: String,
     pub active_count: i64,
+}
+
+/// An item that was added or corrected, and not compared with what was held before.
+#[derive(Clone, Debug)]
+pub struct UncomparedItem {
+    pub id: ItemId,
+    /// Who added it.
+    pub agent: Option<AgentId>,
+    /// As stored.
+    pub is_active: bool,
+    pub theme: String,
+    pub key: Option<String>,
+    pub content: String,
+    pub period: Period,
+    pub created_at: OffsetDateTime,
+    pub project: Option<Project>,
 }
 
 /// A list entry for an item read from a session.

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use super::history::{ItemEvent, ItemState, ReplacedItem};
 use super::model::{
     EXPIRING_SOON, ItemId, ItemType, MemoryItem, SessionItem, Stats, Status, ThemeSlug,
+    UncomparedItem,
 };
 use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
@@ -286,20 +287,83 @@ pub async fn archive_items(
     Ok(archived)
 }
 
-/// Runs as the system role. Users with expired items that are not archived yet, longest expired first.
+/// Runs as the system role. Users with items that have expired and are not archived yet, or that began or ended to hold since
+/// they were looked at, the longest due first.
 pub async fn list_users_with_expired(
     conn: &mut PgConnection,
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
-        "SELECT user_id FROM memory_items WHERE status = 'active' AND expires_at <= $1
-         GROUP BY user_id ORDER BY min(expires_at), user_id LIMIT $2",
+        r#"SELECT user_id AS "user_id!" FROM (
+               SELECT user_id, expires_at AS at FROM memory_items WHERE status = 'active' AND expires_at <= $1
+               UNION ALL SELECT user_id, turns_at FROM memory_items WHERE status = 'active' AND turns_at <= $1) due
+           GROUP BY user_id ORDER BY min(at), user_id LIMIT $2"#,
         now,
         limit,
     );
     let users = users.fetch_all(conn).await?;
     Ok(users.into_iter().map(UserId).collect())
+}
+
+/// Runs as the system role. Users with items that were not compared with others yet.
+pub async fn list_users_uncompared(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT i.user_id FROM memory_items i JOIN users u ON u.id = i.user_id
+         WHERE i.is_uncompared AND u.memory_enabled AND u.disabled_at IS NULL
+         GROUP BY i.user_id ORDER BY min(i.id) LIMIT $1",
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// Items that were not compared with others yet, newest first, without the newest `skipped`.
+pub async fn list_uncompared(
+    conn: &mut PgConnection,
+    user: UserId,
+    (skipped, limit): (i64, i64),
+) -> Result<Vec<UncomparedItem>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, i.agent_id, i.status, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at,
+                  p.id AS "project_id?", p.name AS "project?"
+           FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN projects p ON p.user_id = $1 AND p.id = i.project_id
+           WHERE i.user_id = $1 AND i.is_uncompared ORDER BY i.id DESC OFFSET $2 LIMIT $3"#,
+        user.0,
+        skipped,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| UncomparedItem {
+        id: ItemId(row.id),
+        agent: row.agent_id.map(AgentId),
+        is_active: Status::from_column(&row.status) == Status::Active,
+        theme: row.slug,
+        key: row.key,
+        content: row.content,
+        period: Period { from: row.valid_from, until: row.valid_until },
+        created_at: row.created_at,
+        project: Project::of_row(row.project_id.zip(row.project)),
+    });
+    Ok(rows.collect())
+}
+
+pub async fn set_compared(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_items SET is_uncompared = false WHERE user_id = $1 AND id = ANY ($2) AND is_uncompared",
+        user.0,
+        ids,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 pub async fn list_expired(
@@ -318,22 +382,6 @@ pub async fn list_expired(
     )
     .fetch_all(conn)
     .await
-}
-
-/// Runs as the system role. Users with memories that began or ended to hold since they were looked at, the longest due first.
-pub async fn list_users_with_turned(
-    conn: &mut PgConnection,
-    now: OffsetDateTime,
-    limit: i64,
-) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT user_id FROM memory_items WHERE status = 'active' AND turns_at <= $1
-         GROUP BY user_id ORDER BY min(turns_at), user_id LIMIT $2",
-        now,
-        limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
 }
 
 /// In the order in which they turned.

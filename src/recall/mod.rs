@@ -2,6 +2,7 @@
 //! budget, or nothing, which is the usual result. Nothing is repeated within a session or taken from that session, and
 //! trivial messages are not searched for.
 
+mod gathered;
 mod held;
 mod section;
 mod store;
@@ -17,13 +18,13 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
+use crate::languages::is_dense;
 use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;
-use crate::memories::{ItemId, ItemType, ProjectRef, Status, Trust, fading, projects, with_key};
+use crate::memories::{ItemId, ItemType, ProjectRef, Trust, fading, projects, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
-use crate::search::query::Ingredients;
-use crate::search::reciprocal::reciprocal;
-use crate::search::{CandidateSignals, Filters, LentFound, Search, snippet};
+use crate::search::{LentFound, Search, snippet};
+use gathered::gathered;
 use held::{Wanted, held_sources};
 use section::Section;
 use store::RecallSource;
@@ -33,16 +34,14 @@ pub use trivial::is_trivial;
 const SESSIONS_MAX: i64 = 10_000;
 /// A session without recall for this long is deleted.
 const SESSIONS_KEPT: Duration = Duration::days(30);
-/// Limit on the sources whose relevance is checked.
-const LOOKED_AT: usize = 30;
 const FACTS_MAX: usize = 5;
 const EPISODES_MAX: usize = 2;
-/// Limit of the message text that is searched for.
-const QUERY_CHARS_MAX: usize = 2_000;
 /// Share of the remaining budget for the reflection, in percent.
 const REFLECTION_SHARE: usize = 40;
 /// Limit of what is shown of a source.
 const SHOWN_CHARS_MAX: usize = 400;
+/// Likewise, of a text in a script that says much with one character, and takes about a token for it.
+const DENSE_CHARS_MAX: usize = 120;
 /// Marks the summary in the list of what a session was given, and the project's name.
 const SUMMARY: i64 = 0;
 const PROJECT: i64 = -1;
@@ -71,8 +70,12 @@ pub enum EmptyReason {
     Trivial,
     /// Nothing reaches the threshold.
     NothingRelevant,
-    /// Everything relevant was given in this session before.
+    /// Everything relevant was given in this session before …
     Told,
+    /// … or read in it.
+    InSession,
+    /// What is relevant is of another project.
+    OtherProject,
     /// Nothing fits into the budget, or it only repeats what is in the block.
     Budget,
 }
@@ -84,6 +87,8 @@ impl EmptyReason {
             Self::Trivial => "trivial",
             Self::NothingRelevant => "nothing_relevant",
             Self::Told => "told",
+            Self::InSession => "in_session",
+            Self::OtherProject => "other_project",
             Self::Budget => "budget",
         }
     }
@@ -145,8 +150,8 @@ fn text_of(messages: &[String]) -> String {
     for message in messages.iter().rev() {
         let message = message.trim();
         text = match text.is_empty() {
-            true => end_of(message).to_owned(),
-            false => end_of(&format!("{message}\n{text}")).to_owned(),
+            true => message.to_owned(),
+            false => format!("{message}\n{text}"),
         };
         if !is_trivial(&text) {
             break;
@@ -155,55 +160,10 @@ fn text_of(messages: &[String]) -> String {
     text
 }
 
-/// Only the end of a long text, where the question usually is.
-fn end_of(text: &str) -> &str {
-    let last = text.char_indices().rev().nth(QUERY_CHARS_MAX - 1);
-    last.map_or(text, |(at, _)| &text[at..])
-}
-
-fn filters(project: Option<ProjectRef>) -> Filters {
-    Filters {
-        project,
-        leaves_out_others: true,
-        types: vec![
-            ItemType::Preference,
-            ItemType::Fact,
-            ItemType::Instruction,
-            ItemType::Summary,
-            ItemType::Other,
-            ItemType::Reflection,
-            ItemType::Episode,
-        ],
-        status: Some(Status::Active),
-        // Recall ranks by words and embeddings only.
-        ingredients: Ingredients { late: false, ..Ingredients::default() },
-        ..Filters::default()
-    }
-}
-
-/// The best candidates by reciprocal rank fusion of the arms (DESIGN §4), with their relevance.
-fn ranked(found: &[CandidateSignals], terms: usize) -> Vec<(i64, f64)> {
-    let by = |value: &dyn Fn(&CandidateSignals) -> Option<f64>| -> Vec<i64> {
-        let mut of_arm: Vec<(f64, i64)> =
-            found.iter().filter_map(|signals| Some((value(signals)?, signals.id.0))).collect();
-        of_arm.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        of_arm.into_iter().map(|(_, id)| id).collect()
-    };
-    let lists = [
-        by(&|signals| signals.distance.map(|distance| -distance)),
-        by(&|signals| (signals.lexical > 0.0).then_some(signals.lexical)),
-        by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
-    ];
-    let relevance = crate::search::relevance::of_all(found, terms);
-    let weights = found.iter().map(|signals| (signals.id.0, signals.own_weight()));
-    let weights: HashMap<i64, f64> = weights.collect();
-    let best = reciprocal(&lists).into_iter().take(LOOKED_AT);
-    best.map(|(id, _)| {
-        let relevance = relevance.get(&id).copied().unwrap_or_default();
-        let weight = weights.get(&id).copied().unwrap_or(1.0);
-        (id, (relevance * weight).min(1.0))
-    })
-    .collect()
+fn shown_chars(text: &str) -> usize {
+    let all = text.chars().count();
+    let dense = text.chars().filter(|c| is_dense(*c)).count();
+    if dense * 2 > all { DENSE_CHARS_MAX } else { SHOWN_CHARS_MAX }
 }
 
 #[derive(Clone)]
@@ -265,23 +225,19 @@ impl Recall {
         let is_first = session.is_some() && told_before.is_none();
         let told_before: HashSet<i64> = told_before.unwrap_or_default().into_iter().collect();
 
-        let gathered = self.search.gather(viewer, &filters(project.clone()), &text).await?;
-        let ranked = ranked(&gathered.found, gathered.terms.len());
-        let passages = gathered.found.iter().map(|signals| (signals.id.0, signals.best_passage));
-        let passages: HashMap<i64, usize> = passages.collect();
-        // Of what is over only what the message asks for.
-        let out_of_time = gathered.found.iter().filter(|signals| signals.is_out_of_time);
-        let out_of_time: HashSet<i64> = out_of_time.map(|signals| signals.id.0).collect();
+        let mut gathered = gathered(&self.search, viewer, project.clone(), &text).await?;
+        let tx = gathered.tx.take();
         let excerpt = |source: &RecallSource| {
-            let passage = passages.get(&source.id.0).copied().unwrap_or_default();
-            let key = source.key.as_deref();
-            snippet::of(key, &source.text, &gathered.terms, passage, SHOWN_CHARS_MAX).text
+            let (terms, passage) = gathered.shown_by(source.id.0);
+            let (key, most) = (source.key.as_deref(), shown_chars(&source.text));
+            snippet::of(key, &source.text, terms, passage, most).text
         };
-        let top_score = ranked.iter().map(|(_, relevance)| *relevance).fold(0.0, f64::max);
+        let relevance = || gathered.relevance.iter().copied();
+        let top_score = relevance().map(|(_, relevance)| relevance).fold(0.0, f64::max);
         let wanted: Vec<(i64, f64)> =
-            ranked.into_iter().filter(|(_, relevance)| *relevance >= threshold).collect();
+            relevance().filter(|(_, relevance)| *relevance >= threshold).collect();
         let now = self.search.embeddings().now();
-        let tx = match gathered.tx {
+        let tx = match tx {
             Some(tx) => tx,
             None => self.db.as_user(user).await?,
         };
@@ -291,15 +247,26 @@ impl Recall {
         let told = Wanted { terms, session: session_id, projects, now };
         let mut sources = self.sources(tx, lent, viewer, &wanted, told).await?;
         sources.retain(|(source, _)| {
-            source.period.phase(now) != PeriodPhase::Over || !out_of_time.contains(&source.id.0)
+            source.period.phase(now) != PeriodPhase::Over || !gathered.is_out_of_time(source.id.0)
         });
+        let mut reason = match gathered.elsewhere >= threshold {
+            true => EmptyReason::OtherProject,
+            false => EmptyReason::NothingRelevant,
+        };
+        if sources.iter().any(|(source, _)| source.is_of_session) {
+            reason = EmptyReason::InSession;
+            sources.retain(|(source, _)| !source.is_of_session);
+        }
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
-        let project = projects::told_name(&self.db, user, project.as_ref()).await?;
+        let project = match projects.and_then(|meant| meant.here.as_ref()) {
+            Some(here) => Some(here.name.clone()),
+            None => projects::told_name(&self.db, user, project.as_ref()).await?,
+        };
         let is_new = |_: &&String| session.is_some() && !told_before.contains(&PROJECT);
         let tells_project =
             project.as_ref().filter(is_new).is_some_and(|name| section.add_project(name));
-        let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt);
+        let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt, reason);
         let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
@@ -407,15 +374,15 @@ impl Recall {
     }
 }
 
-/// Adds the most relevant sources that were not given before. Also returns why none was added.
+/// Adds the most relevant sources that were not given before. Also returns why none was added; `reason` where there are none.
 fn choose(
     section: &mut Section,
     sources: Vec<(RecallSource, f64)>,
     told_before: &HashSet<i64>,
     excerpt: impl Fn(&RecallSource) -> String,
+    mut reason: EmptyReason,
 ) -> (Vec<GivenItem>, Option<EmptyReason>) {
     let mut told = Vec::new();
-    let mut reason = EmptyReason::NothingRelevant;
     let mut room = (FACTS_MAX, EPISODES_MAX);
     for (source, relevance) in sources {
         if told_before.contains(&source.id.0) {

@@ -72,9 +72,11 @@ pub struct RecallSource {
     pub project: Option<String>,
     /// See [`super::GivenItem::memory_of`].
     pub memory_of: Option<Arc<str>>,
+    /// It was read in the session that is recalled for.
+    pub is_of_session: bool,
 }
 
-/// The active sources among these ids that are not from this session, unordered.
+/// The active sources among these ids, unordered.
 pub async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
@@ -85,7 +87,8 @@ pub async fn list_sources(
     let rows = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust, j.name AS "project?",
                   CASE WHEN e.source_id IS NOT NULL THEN i.content END AS whole,
-                  coalesce(e.ended_at, i.created_at) AS "at!", i.valid_from, i.valid_until, u.time_zone
+                  coalesce(e.ended_at, i.created_at) AS "at!", coalesce(e.session_id, i.session_id, -1) IS NOT DISTINCT FROM $3 AS "is_of_session!",
+                  i.valid_from, i.valid_until, u.time_zone
            FROM users u CROSS JOIN unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
@@ -93,8 +96,7 @@ pub async fn list_sources(
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id
            LEFT JOIN projects j ON j.user_id = $1 AND j.id = i.project_id
-           WHERE u.id = $1 AND is_live(i.status, i.live_until, $4)
-             AND ($3::bigint IS NULL OR coalesce(e.session_id, i.session_id, -1) <> $3)"#,
+           WHERE u.id = $1 AND is_live(i.status, i.live_until, $4)"#,
         user.0,
         ids,
         session,
@@ -121,6 +123,7 @@ pub async fn list_sources(
             at: row.at,
             project: row.project,
             memory_of: None,
+            is_of_session: row.is_of_session,
         }
     });
     Ok(rows.collect())
@@ -137,7 +140,7 @@ pub async fn list_of_others(
     let Some(projects) = projects.filter(|_| !ids.is_empty()) else {
         return Ok(Vec::new());
     };
-    let meant: Vec<i64> = projects.named.iter().copied().chain(projects.here).collect();
+    let meant: Vec<i64> = projects.ids().collect();
     sqlx::query_scalar!(
         "SELECT DISTINCT o.item_id FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
          WHERE o.user_id = $1 AND o.item_id = ANY ($2) AND i.project_id <> ALL ($3)",

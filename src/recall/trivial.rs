@@ -1,16 +1,15 @@
 //! Detects messages that no memory can help with (GoClaw's trivial filter); they are not searched for.
 
-use crate::languages::{self, Language};
-use crate::memories::chatter::is_small_talk;
+use crate::languages::{self, Language, is_dense, phrase};
+use crate::memories::chatter::{is_question, is_small_talk};
 use crate::memories::{mentions, words};
 
-/// Minimum number of meaningful words in a message; one less in a question.
+/// Minimum number of meaningful words in a message. A question has one: "Where do I live?".
 const TELLING_MIN: usize = 3;
 
-/// Whether a message names nothing and has fewer than three meaningful words (a question: fewer than two).
+/// Whether a message names nothing and has fewer than three meaningful words (a question: none).
 pub fn is_trivial(message: &str) -> bool {
-    let is_question = message.contains(['?', '？', '¿']);
-    let least = TELLING_MIN - usize::from(is_question);
+    let least = if is_question(message) || asks(message) { 1 } else { TELLING_MIN };
     let terms = words::query_terms(message);
     // So few words tell no language: it may be in any in which it says nothing.
     let says_little = |language: &Language| {
@@ -23,6 +22,16 @@ pub fn is_trivial(message: &str) -> bool {
     let is_little = languages::all().any(|(_, language)| says_little(language));
     let names_any = || mentions::find(message).iter().any(|named| named.is_sure);
     is_small_talk(message) || is_little && !names_any()
+}
+
+/// Whether it begins with a word that asks, as a question without its mark does, or has one where words have no borders.
+fn asks(message: &str) -> bool {
+    let text = phrase(message);
+    let begins = |word: &str| match word.contains(is_dense) {
+        true => text.contains(word),
+        false => text.split_whitespace().next() == Some(word),
+    };
+    languages::all().any(|(_, language)| language.chatter.asks.iter().any(begins))
 }
 
 #[cfg(test)]
@@ -68,6 +77,9 @@ mod tests {
         }
         for telling in [
             "When is my dentist appointment?",
+            "where do i live",
+            "Wo wohne ich?",
+            "我住在哪里",
             "What do I drink in the morning?",
             "Plan the boat trip for Friday",
             "Wann ist der Zahnarzttermin im Mai?",

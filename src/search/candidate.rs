@@ -75,6 +75,18 @@ pub struct CandidateSignals {
     pub neighbours: Vec<(ItemId, i64)>,
 }
 
+impl CandidateSignals {
+    /// Whether it is of another project than those that the query is about.
+    pub fn is_of_another_project(&self) -> bool {
+        is_of_another_project(self.project_weight)
+    }
+}
+
+pub(super) fn is_of_another_project(weight: f64) -> bool {
+    // Less than of the one that is worked on where others are named.
+    weight < 1.0 / PROJECT_WEIGHT
+}
+
 /// Similarity to the query by late interaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LateSimilarity {

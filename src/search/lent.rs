@@ -40,6 +40,13 @@ impl LentFound {
         self.has(id).then(|| self.lent.name.clone())
     }
 
+    /// With what another query has found there.
+    pub fn joined(mut self, other: Self) -> Self {
+        self.ids.extend(other.ids);
+        self.by_words_alone |= other.by_words_alone;
+        self
+    }
+
     pub fn why_words_alone(&self) -> String {
         let of = match self.lent.leader {
             Some(_) => "the team's leader",

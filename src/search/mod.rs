@@ -3,6 +3,7 @@
 //! own rights. That takes two small statements.
 
 pub mod arms;
+pub mod asks;
 mod candidate;
 mod closer;
 pub mod fuse;
@@ -31,6 +32,7 @@ pub use candidate::{CandidateSignals, FoundItem};
 pub use fuse::Explanation;
 pub use lent::LentFound;
 pub use page::{Hit, Mode, ResultPage};
+use query::Ingredients;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use reader::Reader;
 pub use snippet::Snippet;
@@ -107,7 +109,8 @@ impl Search {
     }
 
     /// The entry point of all searches (DESIGN §4, Nova §3.2.1): refreshes the index, embeds the query (holding no connection
-    /// during a provider's request) and runs the arms. Without an embedding, only words are used and the page says why.
+    /// during a provider's request) and runs the arms. Without an embedding, only words are used and the page says why. Of a
+    /// long text ([`asks`]) what is surest to be answered counts.
     ///
     /// # Errors
     /// Database errors only; a query that finds nothing gives an empty page.
@@ -117,7 +120,26 @@ impl Search {
         query: &SearchQuery,
     ) -> Result<ResultPage, sqlx::Error> {
         let span = tracing::error_span!("search");
-        let page = self.find_in_span(viewer, query).instrument(span).await?;
+        let find = async {
+            // A statement asks nothing.
+            let is_asked = query.filters.ingredients != Ingredients::OF_STATEMENTS;
+            let text = query.text.as_deref().filter(|_| is_asked);
+            let asks = text.map(asks::asks).unwrap_or_default();
+            let [whole, parts @ ..] = asks.as_slice() else {
+                return self.find_in_span(viewer, query).await;
+            };
+            let with = |text: &String| SearchQuery { text: Some(text.clone()), ..query.clone() };
+            let mut page = self.find_in_span(viewer, &with(whole)).await?;
+            let sure = |page: &ResultPage| page.confidence.map_or(0.0, |sure| sure.value);
+            for part in parts {
+                let found = self.find_in_span(viewer, &with(part)).await?;
+                if sure(&found) > sure(&page) {
+                    page = found;
+                }
+            }
+            Ok(page)
+        };
+        let page = find.instrument(span).await?;
         metrics::searched(page.mode.as_str(), page.degraded.is_some());
         Ok(page)
     }

@@ -12,7 +12,9 @@ use crate::memories::model::TAG_CHARS_MAX;
 use crate::memories::projects::MeantProjects;
 use crate::memories::{Day, ItemId, ItemType, Period, ProjectRef, Status, ThemeSlug};
 
-pub const QUERY_CHARS_MAX: usize = 2_000;
+pub const QUERY_CHARS_MAX: usize = 8_000;
+/// Of a longer text the end is asked ([`super::asks`]).
+pub const WHOLE_CHARS_MAX: usize = 2_000;
 pub const RESULTS_MAX: usize = 50;
 pub const RESULTS_DEFAULT: usize = 10;
 /// The default if the query asks for many things.
@@ -152,8 +154,6 @@ pub struct Filters {
     pub project: Option<ProjectRef>,
     /// Those that are meant; read by each search of a memory with projects.
     pub projects: Option<Arc<MeantProjects>>,
-    /// Leaves out what is of other projects.
-    pub leaves_out_others: bool,
     /// Only items added by this agent.
     pub agent: Option<i64>,
     /// With this tag; turns, episodes and documents have none.
@@ -283,7 +283,6 @@ impl SearchQuery {
                 memories_alone: raw.memories_alone,
                 project: raw.project.cloned(),
                 projects: None,
-                leaves_out_others: false,
                 agent: raw.agent,
                 tag: raw.tag.map(|tag| tag.trim().to_owned()),
                 tagged: None,
@@ -415,7 +414,7 @@ mod tests {
 
     #[test]
     fn each_limit_names_its_field() {
-        let long = "x".repeat(2_001);
+        let long = "x".repeat(8_001);
         let cases = [
             ("query", RawQuery { query: &long, ..RawQuery::default() }),
             ("query", RawQuery { query: "a\0b", ..RawQuery::default() }),

@@ -1,6 +1,6 @@
 //! The memories most like a given one.
 
-use super::query::{Balance, Filters, Ingredients, QUERY_CHARS_MAX, SearchQuery};
+use super::query::{Balance, Filters, Ingredients, SearchQuery, WHOLE_CHARS_MAX};
 use super::reader::IndexRequest;
 use super::{ResultPage, Search, store};
 use crate::accounts::Viewer;
@@ -19,7 +19,7 @@ impl Search {
         limit: usize,
     ) -> Result<ResultPage, sqlx::Error> {
         let user = viewer.user_id;
-        let text: String = text.chars().take(QUERY_CHARS_MAX).collect();
+        let text: String = text.chars().take(WHOLE_CHARS_MAX).collect();
         let need = IndexRequest { user, space: None, theme: None, text: Some(&text) };
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let mut vector = None;

@@ -105,6 +105,9 @@ async fn nothing_is_told_twice_in_a_session_nor_what_was_said_in_it() {
     app.sql(update).bind(anna.id.0).bind(one).run().await;
     app.tell_changed(&anna).await;
     assert_eq!(ids(&recall(&anna, in_session("c")).await), [two]);
+    anna.call("memory_archive", json!({ "item_id": two })).await;
+    let said_here = recall(&anna, in_session("c")).await;
+    assert_eq!((&said_here["reason"], &said_here["injected"]), (&json!("in_session"), &json!(0)));
     // Nor does another agent's session of the same name know.
     let ben = app.user("ben").await;
     let own = ben.add(BOAT).await;
@@ -141,6 +144,41 @@ async fn what_says_the_same_comes_once_and_the_budget_holds() {
     assert_eq!((&little["reason"], &little["section"]), (&json!("budget"), &json!("")));
     let much = json!({ "message": WHEN, "budget_tokens": 4000, "min_relevance": 0 });
     assert_eq!(recall(&anna, much).await["injected"], 5);
+}
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn a_question_is_heard_wherever_it_stands_in_a_long_message() {
+    let (_, anna) = TestApp::with_user().await;
+    let boat = anna.add(BOAT).await;
+    let story = "We repaired the fence behind the barn and painted it green, which took all day. ";
+    let (short, long) = (story.repeat(8), story.repeat(35));
+    for message in [
+        format!("{short}{WHEN}"),
+        format!("{long}{WHEN}"),
+        format!("{WHEN} {long}"),
+        format!("{long}{WHEN} {long}"),
+        format!("{long}Bring me to Bergen by boat. When does it leave?"),
+    ] {
+        let end: String = message.chars().take(90).collect();
+        assert_eq!(ids(&ask(&anna, &message).await), [boat], "{end} … {}", message.len());
+        let query: String = message.chars().take(8_000).collect();
+        let found = anna.call("memory_search", json!({ "query": query })).await;
+        assert_eq!(found["results"][0]["id"], boat, "{end}");
+    }
+    assert_eq!(ask(&anna, &long).await["injected"], 0);
+}
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn a_long_text_without_blanks_fits_into_the_default_budget() {
+    let (_, anna) = TestApp::with_user().await;
+    let around = "这一天的天气很好，大家在花园里喝茶聊天，然后慢慢走回家。".repeat(40);
+    anna.add(&format!("{around}去卑尔根的船星期五九点开。{around}")).await;
+    let recalled = ask(&anna, "去卑尔根的船什么时候开？").await;
+    assert_eq!(recalled["injected"], 1, "{recalled}");
+    assert!(
+        recalled["section"].as_str().unwrap().contains("去卑尔根的船星期五九点开"),
+        "{recalled}"
+    );
 }
 
 #[tokio::test(crate = "crate::support::shared")]

@@ -138,10 +138,10 @@ impl Tool for MemoryAdd {
         input: AddInput,
     ) -> Result<AddOutput, ToolError> {
         let tags = input.tags.unwrap_or_default();
-        let project = known_project(context, call, &input.project).await?;
         let key = ItemKey::parse(input.key.as_deref().unwrap_or_default())?;
         let mut theme = input.theme.filter(|theme| !theme.trim().is_empty());
         if let Some(key) = key.as_ref().filter(|_| theme.is_none()) {
+            let project = known_project(context, call, &input.project).await?;
             theme = theme_of_key(&context.db, call.viewer.user_id, key, project).await?;
         }
         let item = NewItem::parse(input.item_type.into(), &input.content, theme.as_deref(), &tags)?;

@@ -66,8 +66,8 @@ pub struct RecallOutput {
     /// It has the beginning of the summary: at the first recall of a session.
     has_summary: bool,
     items: Vec<RecalledItem>,
-    /// Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told (in this session) or budget; null otherwise.
-    #[schemars(extend("enum" = ["off", "trivial", "nothing_relevant", "told", "budget", null]))]
+    /// Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told or in_session (given or said there before), other_project or budget; null otherwise.
+    #[schemars(extend("enum" = ["off", "trivial", "nothing_relevant", "told", "in_session", "other_project", "budget", null]))]
     reason: Option<&'static str>,
     /// Why the search was less than it could be; null when it was not.
     degraded: Option<String>,

@@ -18,6 +18,15 @@ use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, MemoryError, ProjectId, ProjectRef, learned, projects};
 
+/// A project of the file.
+#[derive(Clone, Copy)]
+pub(super) struct ImportedProject {
+    /// `None`: there was no room for it.
+    pub(super) id: Option<ProjectId>,
+    /// It is committed.
+    pub(super) is_kept: bool,
+}
+
 impl Importer {
     /// An existing project with its repository, folder or name is reused.
     pub(super) async fn take_project(
@@ -31,7 +40,8 @@ impl Importer {
         let mut tx = self.db.as_user(self.user).await?;
         let made = projects::take(&mut tx, self.user, &named, &places, self.now).await?;
         tx.commit().await?;
-        self.projects.insert(named, made.map(|project| project.id));
+        let id = made.map(|project| project.id);
+        self.projects.insert(named, ImportedProject { id, is_kept: true });
         Ok(Ok(()))
     }
 
@@ -60,16 +70,16 @@ impl Importer {
         let Some(asked) = asked else {
             return Ok(Ok(None));
         };
-        let made = match self.projects.get(asked) {
-            Some(known) => *known,
+        let id = match self.projects.get(asked) {
+            Some(known) => known.id,
             None => {
                 let made = projects::find_or_make(conn, self.user, asked, self.now).await?;
                 let id = made.map(|project| project.id);
-                self.projects.insert(asked.clone(), id);
+                self.projects.insert(asked.clone(), ImportedProject { id, is_kept: false });
                 id
             }
         };
-        Ok(made.map(Some).ok_or_else(projects::too_many_projects))
+        Ok(id.map(Some).ok_or_else(projects::too_many_projects))
     }
 
     pub(super) async fn take_relation(

@@ -17,7 +17,8 @@ pub static TITLES: WordSet = words!(
     "mr mrs ms miss mx dr prof professor doctor sir madam lady lord herr frau fraulein dipl ing mag monsieur madame
      mademoiselle mme mlle m senor senora senorita sr sra srta don dona dottore signor signora rev father sister
      captain capt major general sergeant sgt president king queen prince princess uncle aunt onkel tante oma opa
-     grandma grandpa tio tia oncle"
+     grandma grandpa tio tia oncle familie family
+     familia famille abuela abuelo mamie papi"
 );
 
 /// Follow an organization's name, and are not part of it.
@@ -45,7 +46,12 @@ pub static ORGANIZATIONS: WordSet = words!(
      unilever danone renault peugeot citroen michelin orange telefonica santander bbva repsol inditex zara mit eth
      tum rwth harvard stanford oxford cambridge yale princeton greenpeace unicef interpol europol fifa uefa deutsche
      telekom allianz aldi lidl rewe edeka dm otto zalando sncf edf totalenergies carrefour vodafone mistral
-     deepmind meta"
+     deepmind meta grafana nextcloud thunderbird firefox chromium
+     github gitlab bitbucket jira confluence slack trello notion figma obsidian dropbox whatsapp telegram instagram youtube
+     tiktok reddit wikipedia ubuntu debian fedora linux windows macos android ios raspberry arduino gmail outlook teams
+     zoom skype discord signal threema paypal klarna revolut wise ebay etsy leboncoin wallapop vinted blablacar
+     iberia vueling renfe ouigo thalys eurostar vinci decathlon fnac auchan monoprix leclerc mercadona
+     nutella milka haribo kindle playstation xbox nintendo"
 );
 
 pub static PROJECT_WORDS: WordSet =
@@ -102,6 +108,37 @@ pub static GIVEN_NAMES: WordSet = words!(
      valerie vanessa vera verena veronica veronika victor victoria viktor viktoria vincent viola violeta virginia
      vivian vladimir volker walter waltraud wei wendy werner wilhelm will william willy wolfgang xavier ximena yan
      yannick yasmin yolanda yuki yuri yusuf yves yvonne zachary zeynep zoe zoya caroline melanie gina jon
+     lieselotte liselotte gudrun nele luigi baran hedwig iker honore hugo august annelie wiebke jule
+     jette finn fynn jannik lasse thorben ole hauke henning arne bjarne kjell sonke malin merle fenja frieda frida emmi
+     mathilda matilda wilma elfriede edeltraud hannelore roswitha irmgard hildegard lieselotte margot rosemarie annemarie
+     ottilie kunigunde burkhard eckhard gerd gotz heribert hartmut heinrike ingo jorn lothar ludger meinhard reiner rudiger siegfried
+     sigmund theodor traugott volkmar wendelin wolfram zita alois sepp vroni resi xaver korbinian quirin ferenc zoltan laszlo
+     istvan gabor attila ildiko zsuzsa marek tomasz piotr pawel grzegorz krzysztof wojciech malgorzata agnieszka katarzyna
+     zofia jadwiga halina bozena dorota beata ondrej vojtech zdenek jiri vaclav milos jaroslav bohumil zuzana lenka tereza
+     ivana dragan zoran goran milos jelena dusan vesna snezana nenad bojan tihomir ante ivo jure luka matej anze
+     ines inês rui tiago duarte goncalo afonso beatriz leonor matilde mafalda margarida vasco nuno catarina
+     lucia macarena rocio nerea ainhoa leire unai aitor gorka maialen amaia itziar iker jokin xabi candela valeria
+     jimena renata abril fabiola graciela hortensia rigoberto esperanza consuelo encarnacion remedios asuncion
+     bartolome celestino domingo evaristo fermin genaro hilario isidro jacinto lazaro maximo nazario olegario
+     gaston solene maelys oceane manon lilou romane clemence capucine hortense apolline eloise heloise violette
+     corentin yann gwenael erwan loic ronan tanguy baptiste augustin gauthier thibault quentin bastien florent
+     adele anais coralie elodie lucile margaux marguerite blandine josephine leonie ludivine mireille odile
+     solange yvette giselle ghislaine raymonde lucienne huguette colette josette bernadette
+     emre burak mert cem can deniz ozan selin ebru gizem merve busra melis derya sibel gulsen nilufer
+     ahmet osman huseyin yildiz cansu tugba kaan onur volkan serkan hakan erdem
+     omar yousef youssef mahmoud mostafa khalid tariq bilal zaid layla leyla noor nour huda amal rania dalia
+     hana yara salim nasser faisal sultan abdullah abdulrahman zainab khadija mona dina
+     anjali deepak sanjay vijay rohit rahul amit neha pooja kavita sunita lakshmi arun suresh ramesh mahesh
+     aarav vivek nikhil ananya divya shreya isha tanvi rohan kiran
+     haruto sakura yui aoi hinata sora ren kenta yuto naoki satoshi akiko yoko keiko michiko noriko
+     jiho minjun seojun jisoo jimin hyun soojin wei ling xiao mei jun hao
+     chloe bram daan sem lotte femke sanne maartje joost wouter pieter jeroen bas thijs floor
+     ingeborg solveig sigurd torbjorn gunnar leif knut haakon aksel eskil ragnhild liv marit kari
+     elin linnea tuva ebba maja saga agneta gunilla ulla bengt goran stig lennart
+     aino helmi onni eero juha pekka matti seppo tuula paivi
+     declan niamh siobhan aoife ciaran saoirse maeve eoin conor orla
+     cedric ernesto hamish ewan callum isla rory moira fergus
+     wade chase brooke paige blake drew logan parker hunter taylor jordan morgan reese quinn riley avery
      lilly amelie tarek fatima noemie gaelle willem rashid ximena valentina gonzalo giulia mika ayse priya meera joaquin ignacio maelle"
 );
 
@@ -146,6 +183,7 @@ pub static LONG_PLACES: WordSet = words!(
      mexicocity capetown hongkong telaviv newdelhi frankfurtammain saintpetersburg stpetersburg lasvegas neworleans
      newjersey northcarolina southcarolina santafe santamonica siliconvalley thehague denhaag lapaz elsalvador
      srilanka northsea nordsee ostsee blackforest schwarzwald lakedistrict
+     ciudaddemexico sansebastian santiagodecompostela badischl sanktpolten badgastein badaussee bonnevalsurarc chalonsursaone
      lehavre lahabana lareunion larochelle lemans laspalmas laplata elcairo panamacity guatemalacity kualalumpur abudhabi hochiminhcity blacksea redsea baltictates palermo saintmalo alcaladehenares"
 );
 
@@ -253,3 +291,28 @@ pub static OF_MEN: WordSet = words!(
 pub static OF_WOMEN: WordSet = words!(
     "mrs ms miss frau fraulein madame mademoiselle mme mlle senora senorita sra srta dona lady signora queen princess aunt tante oma grandma tia"
 );
+
+/// Given names that are also words with which a sentence begins.
+pub static AMBIGUOUS: WordSet = words!(
+    "may april june august mark rose will summer grace hope frank bill sue pat jack chase drew grant art dawn faith joy
+     ivy pearl ruby skip wade gene guy miles autumn heather hunter drew olive aurore marguerite blanca luz paz rosa wolf
+     abril consuelo domingo jordan sky crystal amber ginger iris lily daisy violet"
+);
+
+/// What somebody does, after such a name.
+pub static DOES: WordSet = words!(
+    "is was has had does did said says wrote writes goes went wants wanted likes liked loves hates lives lived works worked
+     told tells asks asked can could would should moved moves called calls came comes took takes made makes got gets
+     knows knew thinks thought needs plays played bought buys sold eats prefers visited retires sang feels left
+     hat ist war wohnt arbeitet mag feiert kommt ging sagt sagte kauft kaufte
+     se dice dijo vive trabaja apago compro quiere tiene fue
+     n'aime s'est cueille habite aime dit vit travaille"
+);
+
+/// A name follows: "a dog named Rex".
+pub static INTRODUCES: WordSet = words!(
+    "namens heisst genannt named called llamado llamada llama nomme nommee appele appelee surnomme"
+);
+
+/// The first word of a German place.
+pub static GERMAN_PLACES: WordSet = words!("bad sankt st neu alt gross klein ober unter");

@@ -1,6 +1,7 @@
 //! Names in a source: people, projects, organizations, places, addresses, dates. Rules without a model find them in the
 //! transaction that writes the source. Each name belongs to an entity, which can have several; see `crate::entities`.
 
+mod judge;
 mod lists;
 pub mod normal;
 mod patterns;

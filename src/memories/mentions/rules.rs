@@ -10,7 +10,7 @@ use super::text::{
     TextWord, is_german, is_shouted, is_spanish_verb, is_title, joined, sentences, words,
 };
 use super::{EntityType, FoundName, normal};
-use crate::memories::speakers::LABELS;
+use crate::languages;
 
 /// Bytes of a text that are read; an item is shorter.
 const TEXT_BYTES_MAX: usize = 128 * 1_024;
@@ -39,7 +39,11 @@ pub fn find(text: &str) -> Vec<FoundName> {
         }
     }
     let words = words(text, &by_form);
-    let is_german = is_german(&words);
+    let languages = languages::of(text);
+    let is_german = is_german(&words) || languages.codes().eq(["de"]);
+    let is_nouns = !is_german
+        && words.len() > 2
+        && words.iter().all(|w| w.is_capital && !w.is_in(&GIVEN_NAMES) && !w.is_in(&PLACES));
     let french = words.iter().filter(|w| w.is_in(&FRENCH)).count();
     let is_french = french > 0 && french * 8 >= words.len();
     let within = words.iter().filter(|w| !w.is_first && w.is_capital);
@@ -52,6 +56,7 @@ pub fn find(text: &str) -> Vec<FoundName> {
             is_german,
             is_french,
             is_title: is_title(sentence),
+            is_nouns,
         };
         if !is_shouted(sentence) {
             of.judge_all(&mut found);
@@ -92,14 +97,16 @@ fn with_places(text: &str, found: Vec<JudgedName>) -> Vec<FoundName> {
     names
 }
 
-struct Sentence<'w, 't> {
-    text: &'t str,
-    words: &'w [TextWord<'t>],
+pub(super) struct Sentence<'w, 't> {
+    pub(super) text: &'t str,
+    pub(super) words: &'w [TextWord<'t>],
     /// The capitalised words of the text that begin no sentence, folded.
-    capitals_within: &'w HashSet<&'w str>,
-    is_german: bool,
-    is_french: bool,
-    is_title: bool,
+    pub(super) capitals_within: &'w HashSet<&'w str>,
+    pub(super) is_german: bool,
+    pub(super) is_french: bool,
+    pub(super) is_title: bool,
+    /// A list of words, none of them a known name: "Termine: Friseur, Elternabend".
+    pub(super) is_nouns: bool,
 }
 
 impl Sentence<'_, '_> {
@@ -179,7 +186,11 @@ impl Sentence<'_, '_> {
                 && !word.is_code
                 && (!word.is_in(&COMMON) || word.is_in(&GIVEN_NAMES) || word.is_in(&PARTICLES))
         };
-        if particles == 0 || !goes_on {
+        // "Frankfurt am Main", but "Hedwig am Chiemsee".
+        let only_of_places = self.words[end..after]
+            .iter()
+            .any(|w| matches!(w.folded.as_str(), "am" | "an" | "im" | "sur" | "upon"));
+        if particles == 0 || !goes_on || only_of_places && !last.is_in(&PLACES) {
             return 0;
         }
         let run = &self.words[start..end];
@@ -220,8 +231,21 @@ impl Sentence<'_, '_> {
             let is_long = end - start > 1;
             let is_title = is_long && (word.is_in(&TITLES) || self.is_french && word.text == "M.");
             let is_name = word.is_in(&GIVEN_NAMES) && !word.is_first
+                || self.is_ambiguous_name(start, end)
                 || word.is_all_capitals() && word.is_in(&ORGANIZATIONS);
-            let begins = word.is_first && is_long && (word.is_in(&COMMON) || is_spanish_verb(word));
+            let is_known =
+                |w: &TextWord| w.is_in(&GIVEN_NAMES) || w.is_in(&PLACES) || w.is_in(&ORGANIZATIONS);
+            // "Warn Ines", "Usa Spotify"; but "Lake Victoria" is whole.
+            let is_word_before_name = end - start == 2
+                && !is_known(word)
+                && (self.words[start + 1].is_in(&GIVEN_NAMES)
+                    || self.words[start + 1].is_in(&ORGANIZATIONS) && !self.is_german)
+                && !word.is_made_up();
+            let begins = word.is_first
+                && is_long
+                && (word.is_in(&COMMON) && !self.is_ambiguous_name(start, end)
+                    || is_spanish_verb(word)
+                    || is_word_before_name);
             if !(is_title || begins || word.is_in(&COMMON) && !is_name) {
                 break;
             }
@@ -281,6 +305,9 @@ impl Sentence<'_, '_> {
                     entity_type = EntityType::Organization;
                 }
             }
+            if self.is_genitive(run) {
+                ends -= 1;
+            }
             found.push(JudgedName {
                 range: run[0].range.start..ends,
                 entity_type,
@@ -290,162 +317,23 @@ impl Sentence<'_, '_> {
         }
     }
 
+    /// At the beginning of a sentence, "Mark", "May" and "Rose" are names if somebody does something, or a surname follows.
+    pub(super) fn is_ambiguous_name(&self, start: usize, end: usize) -> bool {
+        let word = &self.words[start];
+        if !word.is_first || !word.is_in(&AMBIGUOUS) {
+            return false;
+        }
+        let next = self.words.get(start + 1);
+        let does = next.is_some_and(|next| next.gap == " " && next.is_in(&DOES));
+        let has_surname = end - start == 2 && next.is_some_and(|next| !next.is_in(&COMMON));
+        does || has_surname || word.is_owner
+    }
+
     /// Whether the run is one name although it begins with a common word: "New York", "Project Aurora".
     fn is_whole(&self, start: usize, end: usize) -> bool {
         let run = &self.words[start..end];
         run.len() > 1
             && (run[0].is_in(&PROJECT_WORDS) || LONG_PLACES.contains(joined(run).as_str()))
-    }
-
-    /// The run's type, its confidence, and whether it is certain enough to create an entity.
-    fn judge(
-        &self,
-        run: &[TextWord],
-        start: usize,
-        is_titled: bool,
-    ) -> Option<(EntityType, i16, bool)> {
-        use EntityType::{Location, Organization, Other, Person, Product, Project};
-        if run.len() == 1 && run[0].is_in(&TITLES) {
-            return None;
-        }
-        let (first, last) = (&run[0], &run[run.len() - 1]);
-        let whole: String = run.iter().map(|w| w.folded.as_str()).collect();
-        let has = |list: &HashSet<&'static str>| run.iter().any(|w| w.is_in(list));
-        if run.len() > 1 {
-            if LEGAL_FORMS.contains(last.folded.as_str())
-                && (last.is_made_up() || last.text.len() > 1)
-            {
-                return Some((Organization, 95, true));
-            }
-            if PROJECT_WORDS.contains(first.folded.as_str()) {
-                return Some((Project, 90, true));
-            }
-            if LONG_PLACES.contains(whole.as_str()) {
-                return Some((Location, 95, true));
-            }
-            if run.iter().all(|w| w.is_in(&PLACES) || w.is_in(&PARTICLES)) {
-                return Some((Location, 80, true));
-            }
-        }
-        if is_titled {
-            return Some((Person, 90, true));
-        }
-        if self.is_speaker(run, start) {
-            return Some((Person, 90, true));
-        }
-        if run.len() > 1 && has(&ORGANIZATION_WORDS) && (!self.is_german || self.is_known(run)) {
-            return Some((Organization, 85, !self.is_title));
-        }
-        if first.is_in(&GIVEN_NAMES) && !first.is_in(&COMMON)
-            || first.is_in(&GIVEN_NAMES) && !first.is_first
-        {
-            let is_place = run.len() == 1 && first.is_in(&PLACES);
-            return match run.len() {
-                1 if is_place => Some((Other, 60, true)),
-                1 if first.is_all_capitals() && first.text.len() < 4 => None,
-                1 => Some((Person, 80, true)),
-                _ => Some((Person, 95, true)),
-            };
-        }
-        if run.len() == 1 && first.is_in(&PLACES) {
-            let is_short = matches!(
-                first.folded.as_str(),
-                "us" | "uk" | "usa" | "la" | "nice" | "turkey" | "jordan" | "reading"
-            );
-            return (!is_short
-                || first.is_all_capitals()
-                || !first.is_first && first.text.len() > 3)
-                .then_some((Location, 85, true));
-        }
-        let is_organization = |w: &TextWord| {
-            w.is_in(&ORGANIZATIONS)
-                && (w.folded.len() > 4 || w.is_all_capitals() || !w.is_first && !self.is_german)
-        };
-        if is_organization(first) && (run.len() == 1 || run.iter().all(is_organization)) {
-            return Some((Organization, 85, true));
-        }
-        if run.iter().any(TextWord::is_initial) && run.len() > 1 && last.text.chars().count() > 2 {
-            return Some((Person, 90, true));
-        }
-        if run.len() == 1 {
-            return self.judge_single(first);
-        }
-        let has_name_particle = run.iter().any(|w| {
-            !w.is_capital
-                && w.is_in(&PARTICLES)
-                && !matches!(w.folded.as_str(), "of" | "y" | "e" | "el" | "am" | "an" | "im")
-        });
-        if has_name_particle && !self.is_german && !self.is_title {
-            return Some((Person, 75, true));
-        }
-        if run.iter().any(TextWord::is_made_up) {
-            return Some((Product, 75, !self.is_title));
-        }
-        if self.is_title || self.is_german || run.iter().all(TextWord::is_all_capitals) {
-            let is_person = self.is_german && run.len() == 2 && last.is_in(&GIVEN_NAMES);
-            return Some((if is_person { Person } else { Other }, 40, false));
-        }
-        match first.is_first {
-            true => Some((Other, 60, true)),
-            false => Some((Other, 75, true)),
-        }
-    }
-
-    fn judge_single(&self, word: &TextWord) -> Option<(EntityType, i16, bool)> {
-        let weak = Some((EntityType::Other, 40, false));
-        if word.is_in(&ACRONYMS) || word.is_initial() || word.text.chars().count() < 2 {
-            return None;
-        }
-        if word.is_in(&TITLES) || word.is_in(&LEGAL_FORMS) {
-            return None;
-        }
-        if word.is_all_capitals() {
-            return weak;
-        }
-        if word.is_made_up() {
-            let mut inner = word.text.chars().skip(1);
-            let is_version = inner.all(|c| c.is_ascii_digit() || c == '.');
-            return (!is_version).then_some((EntityType::Product, 80, !self.is_title));
-        }
-        if self.is_german || self.is_title {
-            return weak;
-        }
-        if word.is_first {
-            let is_elsewhere = self.capitals_within.contains(word.folded.as_str());
-            return match is_elsewhere || word.is_owner {
-                true => Some((EntityType::Other, 65, true)),
-                false => weak,
-            };
-        }
-        Some((EntityType::Other, 70, true))
-    }
-
-    /// In German, a run of nouns is a name only if one of its words is a known name.
-    fn is_known(&self, run: &[TextWord]) -> bool {
-        run.iter().any(|w| {
-            w.is_in(&PLACES)
-                || w.is_in(&GIVEN_NAMES)
-                || w.is_in(&ORGANIZATIONS)
-                || w.is_all_capitals()
-        })
-    }
-
-    /// Whether the run is the speaker at the beginning of a text: "Caroline: I moved".
-    fn is_speaker(&self, run: &[TextWord], start: usize) -> bool {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else {
-            return false;
-        };
-        let is_label = |w: &TextWord| LABELS.binary_search(&w.folded.as_str()).is_ok();
-        start == 0
-            && self.text[..first.range.start].trim().is_empty()
-            && self.text[last.range.end..].starts_with(": ")
-            && !self.words.iter().take(run.len()).any(is_label)
-            && !matches!(
-                first.folded.as_str(),
-                "user" | "assistant" | "system" | "human" | "ai" | "bot" | "agent"
-            )
-            && !first.is_all_capitals()
-            && run.len() <= 3
     }
 }
 

@@ -164,6 +164,29 @@ pub async fn take(
     Ok(project)
 }
 
+/// What a project that is not found by its places is called.
+enum Naming {
+    /// As one that was made by this name alone: it is that one.
+    Known(Project),
+    Free(String),
+}
+
+/// `None`: all names that it may be called are others'.
+async fn naming(
+    conn: &mut PgConnection,
+    user: UserId,
+    asked: &ProjectRef,
+) -> Result<Option<Naming>, sqlx::Error> {
+    let names = asked.names();
+    let aliases: Vec<_> = names.iter().map(|name| (AliasKind::Name, alias_of(name))).collect();
+    let taken = store::list_known(conn, user, &aliases).await?;
+    let of = |name: &String| taken.iter().find(|known| known.alias == alias_of(name));
+    if let Some(first) = of(&names[0]).filter(|known| !asked.has_name() && !known.has_place) {
+        return Ok(Some(Naming::Known(first.project.clone())));
+    }
+    Ok(names.iter().find(|name| of(name).is_none()).cloned().map(Naming::Free))
+}
+
 /// A new project, or one of the same name that was made without a place.
 async fn make(
     conn: &mut PgConnection,
@@ -171,31 +194,27 @@ async fn make(
     asked: &ProjectRef,
     now: OffsetDateTime,
 ) -> Result<Option<Project>, sqlx::Error> {
-    let names = asked.names();
-    let by_name = |name: &String| (AliasKind::Name, alias_of(name));
-    let taken: Vec<(AliasKind, String)> = names.iter().map(by_name).collect();
-    let taken = store::list_known(&mut *conn, user, &taken).await?;
-    let of = |name: &String| taken.iter().find(|known| known.alias == alias_of(name));
-    if let Some(first) = of(&names[0]).filter(|known| !asked.has_name() && !known.has_place) {
-        return Ok(Some(first.project.clone()));
-    }
-    let Some(name) = names.iter().find(|name| of(name).is_none()) else {
-        return Ok(None);
+    let name = match naming(&mut *conn, user, asked).await? {
+        Some(Naming::Known(project)) => return Ok(Some(project)),
+        Some(Naming::Free(name)) => name,
+        None => return Ok(None),
     };
     if !store::has_room(&mut *conn, user).await? {
         return Ok(None);
     }
-    let id = store::insert(&mut *conn, user, name, now).await?;
-    store::insert_aliases(conn, user, id, &[by_name(name)], now).await?;
-    Ok(Some(Project { id, name: name.clone() }))
+    let id = store::insert(&mut *conn, user, &name, now).await?;
+    store::insert_aliases(conn, user, id, &[(AliasKind::Name, alias_of(&name))], now).await?;
+    Ok(Some(Project { id, name }))
 }
 
-/// The sentence by which an agent's model learns what to give the memory tools.
+/// The sentence by which an agent's model learns what to give the memory tools. It says the alias, which has letters, digits
+/// and hyphens only: a repository's or a folder's name is anybody's text.
 pub fn sentence_of(name: &str) -> String {
-    format!("The user works in the project {name:?}: give the memory tools project {name:?}.")
+    let alias = alias_of(name);
+    format!("The user works in the project \"{alias}\": give the memory tools project \"{alias}\".")
 }
 
-/// [`name_of`] in a transaction of its own.
+/// What this project is called, or would be; `None` if there is no name left for it.
 ///
 /// # Errors
 /// Database errors only.
@@ -208,31 +227,15 @@ pub async fn told_name(
         return Ok(None);
     };
     let mut tx = db.as_user(user).await?;
-    let name = name_of(&mut tx, user, asked).await?;
-    tx.commit().await?;
-    Ok(Some(name))
-}
-
-/// What a project that is not known yet would be called.
-///
-/// # Errors
-/// Database errors only.
-async fn name_of(
-    conn: &mut PgConnection,
-    user: UserId,
-    asked: &ProjectRef,
-) -> Result<String, sqlx::Error> {
-    if let Some(known) = find(&mut *conn, user, asked).await? {
-        return Ok(known.name);
-    }
-    let names = asked.names();
-    let aliases: Vec<_> = names.iter().map(|name| (AliasKind::Name, alias_of(name))).collect();
-    let taken = store::list_known(conn, user, &aliases).await?;
-    let is_free = |name: &&String| {
-        let known = taken.iter().find(|known| known.alias == alias_of(name));
-        known.is_none_or(|known| !known.has_place)
+    let naming = match find(&mut tx, user, asked).await? {
+        Some(known) => Some(Naming::Known(known)),
+        None => naming(&mut tx, user, asked).await?,
     };
-    Ok(names.iter().find(is_free).unwrap_or(&names[0]).clone())
+    tx.commit().await?;
+    Ok(naming.map(|naming| match naming {
+        Naming::Known(project) => project.name,
+        Naming::Free(name) => name,
+    }))
 }
 
 /// What projects a question is about.
@@ -241,14 +244,14 @@ pub struct MeantProjects {
     /// Whoever asks works on one: what is of others stands behind.
     pub is_asked_in_one: bool,
     /// That one, if it is known.
-    pub here: Option<i64>,
+    pub here: Option<Project>,
     /// Others that the question names.
     pub named: Vec<i64>,
 }
 
 impl MeantProjects {
-    pub fn has(&self, project: i64) -> bool {
-        self.here == Some(project) || self.named.contains(&project)
+    pub fn ids(&self) -> impl Iterator<Item = i64> {
+        self.named.iter().copied().chain(self.here.iter().map(|here| here.id.0))
     }
 }
 
@@ -266,12 +269,12 @@ pub async fn meant(
         Some(asked) => find(&mut *conn, user, asked).await?,
         None => None,
     };
-    let here = here.map(|project| project.id.0);
     let mut meant = MeantProjects { is_asked_in_one: asked.is_some(), here, named: Vec::new() };
     if let Some(text) = text {
         let text = format!("-{}-", alias_of(text));
         let within = store::list_within(conn, user, &text).await?;
         meant.named = named_in(text, &within);
+        let here = meant.here.as_ref().map(|project| project.id.0);
         meant.named.retain(|id| Some(*id) != here);
     }
     Ok(meant)

@@ -94,6 +94,8 @@ pub struct NewSource<'a> {
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,
+    /// A job compares it with what is held.
+    pub is_uncompared: bool,
     #[serde(with = "time::serde::rfc3339::option")]
     pub expires_at: Option<OffsetDateTime>,
     #[serde(with = "time::serde::rfc3339::option")]
@@ -158,6 +160,7 @@ impl<'a> NewSource<'a> {
             message_id: None,
             confidence: 100,
             protected: false,
+            is_uncompared: false,
             expires_at: None,
             valid_from: None,
             valid_until: None,
@@ -202,6 +205,8 @@ impl<'a> NewSource<'a> {
             session_id: provenance.session_id,
             message_id: provenance.message_id,
             confidence: item.confidence(),
+            // What was read from a session was compared before.
+            is_uncompared: provenance.session_id.is_none() && aside_for.is_none(),
             project_id: item.project().map(|project| project.0),
             expires_at: item.expires_at(now),
             superseded_by: aside_for.map(|id| id.0),

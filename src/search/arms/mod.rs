@@ -18,7 +18,9 @@ use time::{Duration, OffsetDateTime};
 
 pub use self::run::ArmQuery;
 use self::when::TimeRange;
-use super::candidate::{CandidateSignals, OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT};
+use super::candidate::{
+    CandidateSignals, OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT, is_of_another_project,
+};
 use super::query::Filters;
 use super::reader::index::{Index, IndexedSource};
 use super::reader::seen::{SeenSources, ViewerScope};
@@ -126,7 +128,6 @@ impl SourceFilter {
                 },
             }
             && source.created_at >= self.since
-            && !(self.filters.leaves_out_others && self.is_of_another(source))
             && (self.filters.tagged.as_ref()).is_none_or(|ids| !is_turn && ids.contains(&source.id))
             && self.filters.embedding.is_none_or(|state| source.embedding == Some(state))
     }
@@ -146,10 +147,9 @@ impl SourceFilter {
         weights.map_or(1.0, |(weights, project)| weights.weight(project))
     }
 
-    /// Whether it is of another project than those that are meant, and these rank first.
+    /// See [`CandidateSignals::is_of_another_project`].
     fn is_of_another(&self, source: &IndexedSource) -> bool {
-        // Less than of the one that is worked on where others are named.
-        self.project_weight(source) < 1.0 / PROJECT_WEIGHT
+        is_of_another_project(self.project_weight(source))
     }
 
     /// Whether it is over or has not begun, and the query asks for no time at which it held.
@@ -185,7 +185,7 @@ impl ProjectWeights {
     fn of(index: &Index, meant: &MeantProjects) -> Self {
         // Where others are named, the question is rather about those.
         let of_here = if meant.named.is_empty() { PROJECT_WEIGHT } else { 1.0 / PROJECT_WEIGHT };
-        let here = meant.here.map(|id| (id, of_here));
+        let here = meant.here.as_ref().map(|here| (here.id.0, of_here));
         let all = meant.named.iter().map(|id| (*id, PROJECT_WEIGHT)).chain(here);
         Self {
             by_project: all.filter_map(|(id, w)| Some((index.projects.of(id)?, w))).collect(),

@@ -45,7 +45,7 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_add", fact(json!({ "tags": ["a\u{0}"] }))),
         ("memory_add", fact(json!({ "tags": "work" }))),
         ("memory_add", fact(json!({ "tags": [1] }))),
-        ("memory_search", json!({ "query": "x".repeat(2_001) })),
+        ("memory_search", json!({ "query": "x".repeat(8_001) })),
         ("memory_search", json!({ "query": "a\u{0}b" })),
         ("memory_search", json!({ "query": ["tea"] })),
         ("memory_search", json!({ "limit": 51 })),
@@ -113,7 +113,7 @@ async fn each_limit_is_named_with_its_field() {
     memory_add {"content":"ok","tags":[1],"type":"fact"}
       422 "invalid_type" "tags[0]": "`tags[0]` has the wrong type; expected a string."
     memory_search {"query":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-      422 "too_long" "query": "`query` has 2001 characters; at most 2000 are accepted."
+      422 "too_long" "query": "`query` has 8001 characters; at most 8000 are accepted."
     memory_search {"query":"a\u0000b"}
       422 "invalid_text" "query": "`query` contains a NUL character (U+0000); send text without it."
     memory_search {"query":["tea"]}
@@ -159,7 +159,7 @@ async fn each_limit_is_named_with_its_field() {
     "#);
     // The limits themselves are inside.
     let tags: Vec<_> = (0..32).map(|n| format!("{n:064}")).collect();
-    let query = json!({ "query": "x".repeat(2_000), "limit": 50, "recency_days": 36_500 });
+    let query = json!({ "query": "x".repeat(8_000), "limit": 50, "recency_days": 36_500 });
     for (tool, input) in [
         ("memory_add", fact(json!({ "content": "é".repeat(20_000) }))),
         ("memory_add", fact(json!({ "tags": tags }))),

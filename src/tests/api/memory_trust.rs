@@ -90,8 +90,9 @@ async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_ver
                 let (holder, came) = both("by verdict:", "").await;
                 let came = came.id;
                 let mut tx = app.db.as_writer(anna.id).await.unwrap();
+                let (viewer, policy) = (&pair.viewer, ConflictPolicy::PutAside);
                 let given =
-                    memories::supersede_in(&mut tx, &pair.viewer, holder, came, pair.now).await;
+                    memories::supersede_in(&mut tx, viewer, holder, came, policy, pair.now).await;
                 tx.commit().await.unwrap();
                 assert_eq!(given.unwrap(), gives_way, "{case}");
                 let (gone, stays) = if gives_way { (holder, came) } else { (came, holder) };

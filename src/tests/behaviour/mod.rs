@@ -5,7 +5,9 @@
 
 mod cases;
 mod generated;
+mod names;
 mod prose;
+mod recall;
 
 use std::collections::HashMap;
 use std::env;
@@ -92,12 +94,7 @@ async fn ask_all_in(state: State) {
     let holding = asked.iter().filter(|one| one.holds).count();
     let head = format!("{state:?}: {holding} of {} cases hold", asked.len());
     println!("{head}");
-    if let Ok(path) = env::var("KEEPSAKE_BEHAVIOUR_REPORT") {
-        let open = asked.iter().filter(|one| !one.holds).map(|one| one.line.as_str());
-        let report: Vec<&str> = [head.as_str()].into_iter().chain(open).collect();
-        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
-        file.write_all(format!("{}\n", report.join("\n")).as_bytes()).unwrap();
-    }
+    report(&head, asked.iter().filter(|one| !one.holds).map(|one| one.line.as_str()));
     let unexpected = asked.iter().filter(|one| one.holds == one.is_for_later);
     let unexpected: Vec<String> = unexpected
         .map(|one| match one.holds {
@@ -106,6 +103,15 @@ async fn ask_all_in(state: State) {
         })
         .collect();
     assert!(unexpected.is_empty(), "{head}\n{}", unexpected.join("\n"));
+}
+
+/// Writes down what does not hold, where somebody wants to know.
+fn report<'a>(head: &'a str, open: impl Iterator<Item = &'a str>) {
+    if let Ok(path) = env::var("KEEPSAKE_BEHAVIOUR_REPORT") {
+        let report: Vec<&str> = [head].into_iter().chain(open).collect();
+        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(format!("{}\n", report.join("\n")).as_bytes()).unwrap();
+    }
 }
 
 /// A server with the builtin model, whose weights are read once for all of them.

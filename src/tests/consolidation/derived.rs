@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use keepsake::memories::{ItemId, supersede_in};
+use keepsake::memories::{ConflictPolicy, ItemId, supersede_in};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::Duration;
@@ -149,7 +149,8 @@ async fn act(app: &TestApp, user: &TestUser, action: &str) {
                         (ItemId(id_of(app, user, other).await), app.embeddings.now());
                     let viewer = keepsake::accounts::Viewer::person(user.id);
                     let mut tx = app.db.as_writer(user.id).await.unwrap();
-                    let done = supersede_in(&mut tx, &viewer, ItemId(id), newer, now).await;
+                    let (older, policy) = (ItemId(id), ConflictPolicy::PutAside);
+                    let done = supersede_in(&mut tx, &viewer, older, newer, policy, now).await;
                     assert!(done.unwrap());
                     tx.commit().await.unwrap();
                 }

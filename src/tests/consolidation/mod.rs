@@ -5,6 +5,7 @@ mod bad_days;
 mod bad_models;
 mod bait;
 mod changed;
+mod compared;
 mod derived;
 pub mod dreaming;
 mod episodes;

@@ -65,7 +65,7 @@ fn query(data: &[u8]) {
     let raw = |query, theme, cursor| RawQuery { query, theme, cursor, ..RawQuery::default() };
     for raw in [raw(text, None, None), raw(first, Some(rest), None), raw("*", None, Some(first))] {
         if let Ok(parsed) = SearchQuery::parse(raw) {
-            assert!(parsed.text.is_none_or(|t| !t.is_empty() && t.chars().count() <= 2_000));
+            assert!(parsed.text.is_none_or(|t| !t.is_empty() && t.chars().count() <= 8_000));
         }
     }
     let terms = words::query_terms(text);

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use keepsake::clock::SharedClock;
-use keepsake::consolidation::Round;
+use keepsake::consolidation::{ComparedItems, Round};
 use keepsake::db::UserId;
 use keepsake::erasure::{self, ErasureStep};
 use keepsake::memories::ItemId;
@@ -23,9 +23,9 @@ use crate::webhooks::{ALL, Receiver, hook};
 
 /// A test below runs it, and says its name where it fails.
 const CASES: &[&str] = &[
-    "backup", "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase",
-    "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep",
-    "turns", "webhooks",
+    "backup", "cleanup", "compare", "complete", "delete", "dream", "embed", "enrich", "entities",
+    "erase", "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary",
+    "sweep", "turns", "webhooks",
 ];
 
 /// Somebody who never was: nothing is done, and nothing goes wrong.
@@ -176,6 +176,10 @@ async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     consolidation.enrich(ben.id, &Slice::whole()).await.unwrap();
     assert_asked(&model, "Ben");
     scene.assert_untouched("enrich").await;
+    while consolidation.compare_some(ben.id).await.unwrap() != ComparedItems::Some(0) {}
+    scene.assert_untouched("compare").await;
+    assert_eq!(consolidation.compare_some(NOBODY).await.unwrap(), ComparedItems::Some(0));
+    scene.assert_untouched("compare for nobody").await;
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn what_goes_wrong_is_one_sentence() {
         ("fetch", json!({}), "id"),
         ("fetch", json!({ "id": 42 }), "id"),
         ("search", json!({}), "query"),
-        ("search", json!({ "query": "x".repeat(2_001) }), "query"),
+        ("search", json!({ "query": "x".repeat(8_001) }), "query"),
         ("search", json!({ "query": "x", "limit": 3 }), "limit"),
     ] {
         let result = mcp.result(tool, input).await;

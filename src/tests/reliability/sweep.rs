@@ -36,7 +36,7 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
     }
     app.clock.advance(time::Duration::days(2));
     app.run_due().await;
-    let annas = ["complete", "expire"].map(|job| (anna.id.0, job.to_owned()));
+    let annas = ["compare", "complete", "expire"].map(|job| (anna.id.0, job.to_owned()));
     assert_eq!(failed_jobs(&app).await, annas, "and are tried again");
     assert_eq!(status_and_session(&app, &anna).await, ("active".to_owned(), false));
     assert_eq!(status_and_session(&app, &ben).await, ("archived".to_owned(), true));
