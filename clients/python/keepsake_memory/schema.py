@@ -7,11 +7,18 @@ from typing import Any, Literal, TypedDict
 from typing_extensions import NotRequired
 
 
+class MemoryRecallRequestProject(TypedDict):
+    folder: NotRequired[str | None]
+    name: NotRequired[str | None]
+    repository: NotRequired[str | None]
+
+
 class MemoryRecallRequest(TypedDict):
     budget_tokens: NotRequired[int | None]
     message: NotRequired[str | None]
     messages: NotRequired[list[str] | None]
     min_relevance: NotRequired[float | None]
+    project: NotRequired[MemoryRecallRequestProject | str | None]
     role: NotRequired[Literal['user', 'system', 'developer'] | None]
     session: NotRequired[str | None]
 
@@ -20,6 +27,7 @@ class MemoryRecallResponseItem(TypedDict):
     at: str
     id: int
     memory_of: NotRequired[str | None]
+    project: NotRequired[str | None]
     relevance: float
     source: str
     text: str
@@ -34,7 +42,8 @@ class MemoryRecallResponse(TypedDict):
     injected: int
     items: list[MemoryRecallResponseItem]
     match_count: int
-    reason: Literal['off', 'trivial', 'nothing_relevant', 'told', 'budget'] | None
+    project: str | None
+    reason: Literal['off', 'trivial', 'nothing_relevant', 'told', 'in_session', 'other_project', 'budget'] | None
     role: str
     section: str
     tokens: int
@@ -46,6 +55,7 @@ class MemoryAddRequest(TypedDict):
     content: str
     expires_in_days: NotRequired[int | None]
     key: NotRequired[str | None]
+    project: NotRequired[str | None]
     source: NotRequired[Literal['conversation', 'tool_call', 'auto_discovery', 'user_explicit', 'web', 'guess'] | None]
     source_context: NotRequired[str | None]
     tags: NotRequired[list[str] | None]
@@ -63,6 +73,7 @@ class MemoryAddResponseWarning(TypedDict):
 
 
 class MemoryAddResponse(TypedDict):
+    archived: list[int]
     duplicate: bool
     embedding: Literal['pending', 'ready', 'error', 'off']
     id: int
@@ -92,6 +103,7 @@ class MemorySearchRequest(TypedDict):
     explain: NotRequired[bool | None]
     limit: NotRequired[int | None]
     min_similarity: NotRequired[float | None]
+    project: NotRequired[str | None]
     query: NotRequired[str | None]
     recency_days: NotRequired[int | None]
     spread: NotRequired[bool | None]
@@ -117,6 +129,7 @@ class MemorySearchResponseResultExplain(TypedDict):
     likeness_scale: float
     neighbours: float
     own: float
+    replaces: float
     scale: float
     semantic: float
     semantic_normalised: float
@@ -164,11 +177,15 @@ class MemorySearchResponseResult(TypedDict):
     content_snippet: str
     created_at: str
     explain: NotRequired[MemorySearchResponseResultExplain | None]
+    holds: NotRequired[Literal['over', 'ahead']]
     id: int
     key: NotRequired[str | None]
     memory_of: NotRequired[str | None]
+    no_longer_held: NotRequired[bool]
     owner: NotRequired[str | None]
     part_of: NotRequired[MemorySearchResponseResultPartOf | None]
+    project: NotRequired[str | None]
+    replaced_by: NotRequired[int | None]
     said_in: NotRequired[MemorySearchResponseResultSaidIn | None]
     score: float
     signals: MemorySearchResponseResultSignals
@@ -204,6 +221,7 @@ class MemorySearchResponse(TypedDict):
 
 class MemoryForgetRequest(TypedDict):
     key: str
+    project: NotRequired[str | None]
     theme: NotRequired[str | None]
 
 
@@ -225,6 +243,7 @@ class MemorySummaryResponse(TypedDict):
     items_total: int
     made_at: str | None
     next_try_at: str | None
+    project: str | None
     reason: str | None
     stale: bool
     state: Literal['current', 'waiting', 'writing', 'failed', 'empty', 'off']
@@ -252,9 +271,16 @@ class SessionMessagesRequestMessage(TypedDict):
     tool_calls: NotRequired[list[SessionMessagesRequestMessageToolCall] | None]
 
 
+class SessionMessagesRequestProject(TypedDict):
+    folder: NotRequired[str | None]
+    name: NotRequired[str | None]
+    repository: NotRequired[str | None]
+
+
 class SessionMessagesRequest(TypedDict):
     context_used: NotRequired[float | None]
     messages: list[SessionMessagesRequestMessage]
+    project: NotRequired[SessionMessagesRequestProject | str | None]
 
 
 class SessionMessagesResponseWarning(TypedDict):
@@ -328,6 +354,7 @@ class Session(TypedDict):
     last_message_at: str
     message_count: int
     new_count: int
+    project: str | None
     state: Literal['open', 'completed']
 
 

@@ -20,6 +20,15 @@ export interface components {
              * @description 0 to 1; default 0.3, or as the agent's settings have it.
              */
             min_relevance?: number | null;
+            /**
+             * @description What the user works on: its name, or its repository and folder as {"repository": …, "folder": …}. What is of other projects
+             *     is left out, unless the message names them. Default: the session's.
+             */
+            project?: string | {
+                folder?: string | null;
+                name?: string | null;
+                repository?: string | null;
+            } | null;
             /** @description Of the message you make of the section; default user. */
             role?: ("user" | "system" | "developer") | null;
             /** @description Your id of the session: nothing is told twice in it, nor what was read in it. It need not have been handed over. */
@@ -45,6 +54,8 @@ export interface components {
                 id: number;
                 /** @description The leader of the team, or the global pool, that lends it. Left out: it is the agent's own memory. */
                 memory_of?: string | null;
+                /** @description What it was learned of; left out: of the user. */
+                project?: string | null;
                 /**
                  * Format: double
                  * @description 0 to 1, and comparable between answers: memory_search's score is not.
@@ -64,8 +75,10 @@ export interface components {
              * @description As relevant as asked for, told before or not.
              */
             match_count: number;
-            /** @description Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told (in this session) or budget; null otherwise. */
-            reason: ("off" | "trivial" | "nothing_relevant" | "told" | "budget") | null;
+            /** @description Of what the user works on, as the tools take it; null where nothing names one. */
+            project: string | null;
+            /** @description Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told or in_session (given or said there before), other_project or budget; null otherwise. */
+            reason: ("off" | "trivial" | "nothing_relevant" | "told" | "in_session" | "other_project" | "budget") | null;
             /** @description As asked for. */
             role: string;
             /** @description To put before the user's message, as it is: data between tags; empty where nothing qualifies. */
@@ -88,8 +101,10 @@ export interface components {
             content: string;
             /** @description For what holds so long. */
             expires_in_days?: number | null;
-            /** @description Name of a changing fact: the next of this key takes its place. */
+            /** @description Name of a changing fact: the next of it takes its place. */
             key?: string | null;
+            /** @description If it is of that work alone. */
+            project?: string | null;
             /** @description How you know it. */
             source?: ("conversation" | "tool_call" | "auto_discovery" | "user_explicit" | "web" | "guess") | null;
             /** @description The words it came from; user_explicit needs them, verbatim. */
@@ -109,6 +124,8 @@ export interface components {
             valid_until?: string | null;
         };
         MemoryAddResponse: {
+            /** @description All items that it archived. */
+            archived: number[];
             /** @description The same was active in its theme already; `id` is that item, which took over the tags and the expiry. */
             duplicate: boolean;
             /**
@@ -132,7 +149,7 @@ export interface components {
             status: "active" | "archived";
             /**
              * Format: int64
-             * @description The item of the same key whose place it took; it is kept, archived.
+             * @description The item whose place it took: of the same key and time, or the corrected one; it is kept, archived.
              */
             superseded: number | null;
             /**
@@ -171,6 +188,8 @@ export interface components {
              * @description Best left out.
              */
             min_similarity?: number | null;
+            /** @description Where you work: others rank behind. */
+            project?: string | null;
             /** @description Words or a sentence; "*" lists the newest. */
             query?: string | null;
             /** @description Only this recent. */
@@ -266,6 +285,11 @@ export interface components {
                     own: number;
                     /**
                      * Format: double
+                     * @description Added to what replaced something that is found, and stands before it.
+                     */
+                    replaces: number;
+                    /**
+                     * Format: double
                      * @description By which the sum is multiplied, so that no score is more than 1.
                      */
                     scale: number;
@@ -289,7 +313,7 @@ export interface components {
                     substring: boolean;
                     /**
                      * Format: double
-                     * @description By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, and for what states nothing.
+                     * @description By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, for what states nothing, and for what is over or ahead.
                      */
                     tier: number;
                     /**
@@ -302,7 +326,7 @@ export interface components {
                      * @description Added for what the user said themselves, where other words are found too.
                      */
                     trust: number;
-                    /** @description The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact`. */
+                    /** @description The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`. */
                     weights: {
                         /** Format: double */
                         lexical: number;
@@ -312,12 +336,19 @@ export interface components {
                     /** Format: int64 */
                     words_matched: number;
                 } | null;
+                /**
+                 * @description It is no longer true (over) or not yet (ahead), on the day that is asked about; left out: it holds.
+                 * @enum {string|null}
+                 */
+                holds?: "over" | "ahead" | null;
                 /** Format: int64 */
                 id: number;
                 /** @description The name of the fact, where it has one. */
                 key?: string | null;
                 /** @description The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory. */
                 memory_of?: string | null;
+                /** @description What it says holds no more, and nothing holds in its place. */
+                no_longer_held?: boolean;
                 /** @description It belongs to this agent alone. */
                 owner?: string | null;
                 /** @description Where a part of a document stands. */
@@ -327,6 +358,13 @@ export interface components {
                     /** @description Of the document: /memories/{path} of memory_files. */
                     path: string;
                 } | null;
+                /** @description What it was learned of; left out: of the user. */
+                project?: string | null;
+                /**
+                 * Format: int64
+                 * @description What it says was replaced: this memory holds in its place.
+                 */
+                replaced_by?: number | null;
                 /** @description Of a turn: where it was said. */
                 said_in?: {
                     /** @description The sender's id of the message. */
@@ -404,6 +442,7 @@ export interface components {
         MemoryForgetRequest: {
             /** @description The name of the fact, such as "home_city". */
             key: string;
+            project?: string | null;
             /** @description Only in this theme (slug); in all when left out. */
             theme?: string | null;
         };
@@ -442,6 +481,8 @@ export interface components {
              * @description When it is written, where that is known.
              */
             next_try_at: string | null;
+            /** @description Of what the user works on, as the tools take it; null where nothing names one. */
+            project: string | null;
             /** @description One sentence, unless it is current. */
             reason: string | null;
             /** @description What is remembered has changed since. */
@@ -490,6 +531,12 @@ export interface components {
                     name?: string | null;
                 }[] | null;
             }[];
+            /** @description What is worked on: its name, or its repository and folder as {"repository": …, "folder": …}. */
+            project?: string | {
+                folder?: string | null;
+                name?: string | null;
+                repository?: string | null;
+            } | null;
         };
         SessionMessagesResponse: {
             /**
@@ -664,6 +711,8 @@ export interface components {
              * @description Those since the last completion.
              */
             new_count: number;
+            /** @description What it is about, by name. */
+            project: string | null;
             /** @enum {string} */
             state: "open" | "completed";
         };
