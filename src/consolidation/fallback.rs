@@ -137,7 +137,7 @@ fn open_in(sentence: &str) -> Option<Category> {
     })
 }
 
-fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
+pub(super) fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
     phrases.iter().any(|phrase| places(plain, phrase, language).next().is_some())
 }
 

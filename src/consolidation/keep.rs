@@ -90,10 +90,14 @@ pub fn resolve_fact(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTi
     Resolution { ask, has_holder, ..Resolution::default() }
 }
 
-/// Which of these items a fact contradicts, by words alone ([`exclude`]).
+/// Which of these items a fact contradicts, by words alone ([`exclude`]). A key says what a value is about, so that one of
+/// another key, or of none, is left alone.
 pub fn excluded(fact: ComparedFact, known: &[RelatedItem], now: OffsetDateTime) -> Vec<ItemId> {
+    let form = |key: Option<&str>| key.map(key_form);
     let excluded = known.iter().filter(|other| {
-        other.period.meets(fact.period, now) && exclude(fact.value, &other.content)
+        other.period.meets(fact.period, now)
+            && form(other.key.as_deref()) == form(fact.key)
+            && exclude(fact.value, &other.content, other.theme == fact.theme)
     });
     excluded.map(|other| other.id).collect()
 }

@@ -291,6 +291,7 @@ impl Importer {
                 for one in batch.chunks(1) {
                     match self.write(one).await {
                         Err(ImportError::Database(error)) if is_refusal(&error) => {
+                            self.forget_rolled_back();
                             self.fail(one[0].0.clone(), NOT_KEPT.to_owned());
                         }
                         other => other?,

@@ -1,12 +1,7 @@
 //! Compares what agents add or correct with what was held before.
 
-use time::Duration;
-
-use super::{BackgroundJob, JobWork, NextDue};
+use super::{BackgroundJob, JobFailure, JobWork, NextDue};
 use crate::consolidation::ComparedItems;
-
-/// Until a chat model that did not answer is asked again.
-const ASKED_AGAIN: Duration = Duration::minutes(10);
 
 pub static JOB: BackgroundJob = BackgroundJob {
     name: "compare",
@@ -31,8 +26,9 @@ pub static JOB: BackgroundJob = BackgroundJob {
                     ComparedItems::Some(0) => return Ok(NextDue::Done),
                     ComparedItems::Some(compared) => slice.note(compared, 0),
                     ComparedItems::NoAnswer => {
-                        slice.say("the chat model did not answer; it is asked again later");
-                        return Ok(NextDue::At(context.now() + ASKED_AGAIN));
+                        // Tried again later and later.
+                        let why = "the chat model did not answer; it is asked again later";
+                        return Err(JobFailure::Other(why.to_owned()));
                     }
                 }
                 if slice.is_over() {

@@ -50,14 +50,23 @@ pub struct SaidPhrases {
     pub decided: PhraseList,
     #[serde(default)]
     pub to_do: PhraseList,
-    /// What a person has one of at a time, as they say it of themselves and as others note it: where they live, what they
-    /// are called, when they were born.
+    /// What a person has one of at a time, as they say it of themselves, and as notes about them say it (`_of`): where they
+    /// live, what they are called, when they were born.
     #[serde(default)]
     pub home: PhraseList,
     #[serde(default)]
+    pub home_of: PhraseList,
+    #[serde(default)]
     pub named: PhraseList,
     #[serde(default)]
+    pub named_of: PhraseList,
+    #[serde(default)]
     pub born: PhraseList,
+    #[serde(default)]
+    pub born_of: PhraseList,
+    /// Where somebody may live that is no town, in a script without capitals.
+    #[serde(default)]
+    pub no_home: PhraseList,
     /// What a note calls the person.
     #[serde(default)]
     pub person: PhraseList,

@@ -43,6 +43,11 @@ impl ItemType {
         self == Self::Reflection || Self::ALL.contains(&self)
     }
 
+    /// Whether it states something itself, and does not repeat what other memories do.
+    pub fn states(self) -> bool {
+        matches!(self, Self::Preference | Self::Fact | Self::Instruction | Self::Other)
+    }
+
     /// Whether it stands on memories, or was said where some were read.
     pub fn is_derived(self) -> bool {
         matches!(self, Self::Reflection | Self::Turn | Self::Document | Self::Episode)

@@ -419,6 +419,8 @@ pub struct UncomparedItem {
     pub agent: Option<AgentId>,
     /// As stored.
     pub is_active: bool,
+    /// To a chat model, as the agent's settings say.
+    pub may_be_sent: bool,
     pub theme: String,
     pub key: Option<String>,
     pub content: String,

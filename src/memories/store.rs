@@ -321,26 +321,63 @@ pub async fn list_users_uncompared(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// Items that were not compared with others yet, newest first, without the newest `skipped`.
+/// The newest items that were not compared with others yet.
 pub async fn list_uncompared(
     conn: &mut PgConnection,
     user: UserId,
-    (skipped, limit): (i64, i64),
+    limit: i64,
+) -> Result<Vec<UncomparedItem>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND is_uncompared ORDER BY id DESC LIMIT $2",
+        user.0,
+        limit,
+    );
+    let ids = ids.fetch_all(&mut *conn).await?;
+    list_to_compare(conn, user, &ids).await
+}
+
+/// The oldest of them, without the newest `kept`.
+pub async fn list_uncompared_before(
+    conn: &mut PgConnection,
+    user: UserId,
+    (kept, limit): (i64, i64),
+) -> Result<Vec<UncomparedItem>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM memory_items
+         WHERE user_id = $1 AND is_uncompared AND id <= (
+             SELECT id FROM memory_items WHERE user_id = $1 AND is_uncompared ORDER BY id DESC OFFSET $2 LIMIT 1)
+         ORDER BY id LIMIT $3",
+        user.0,
+        kept,
+        limit,
+    );
+    let ids = ids.fetch_all(&mut *conn).await?;
+    list_to_compare(conn, user, &ids).await
+}
+
+/// None while memory is switched off for the person.
+async fn list_to_compare(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
 ) -> Result<Vec<UncomparedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, i.agent_id, i.status, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at,
-                  p.id AS "project_id?", p.name AS "project?"
-           FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+                  p.id AS "project_id?", p.name AS "project?",
+                  coalesce(a.memory_enabled AND coalesce((a.settings ->> 'consolidation_enabled')::boolean, true), true) AS "may_be_sent!"
+           FROM users u JOIN memory_items i ON i.user_id = u.id AND i.id = ANY ($2)
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN projects p ON p.user_id = $1 AND p.id = i.project_id
-           WHERE i.user_id = $1 AND i.is_uncompared ORDER BY i.id DESC OFFSET $2 LIMIT $3"#,
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
+           WHERE u.id = $1 AND u.memory_enabled AND u.disabled_at IS NULL ORDER BY i.id DESC"#,
         user.0,
-        skipped,
-        limit,
+        ids,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| UncomparedItem {
         id: ItemId(row.id),
         agent: row.agent_id.map(AgentId),
         is_active: Status::from_column(&row.status) == Status::Active,
+        may_be_sent: row.may_be_sent,
         theme: row.slug,
         key: row.key,
         content: row.content,

@@ -3,10 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::accounts::{AgentSettings, Viewer};
 use crate::clock::Zone;
 use crate::db::Tx;
+use crate::embedding::QUERY_DEADLINE;
 use crate::memories::projects::MeantProjects;
 use crate::memories::{ItemType, ProjectRef, Status};
 use crate::search::asks::asks;
@@ -63,10 +65,10 @@ impl Gathered {
         }
     }
 
-    /// The message asks for another time.
+    /// No part of the message asks for its time.
     pub(super) fn is_out_of_time(&self, id: i64) -> bool {
-        let part = self.part_of.get(&id).and_then(|part| self.parts.get(*part));
-        part.is_some_and(|part| part.out_of_time.contains(&id))
+        let mut found = self.parts.iter().filter(|part| part.passages.contains_key(&id));
+        found.all(|part| part.out_of_time.contains(&id))
     }
 }
 
@@ -97,9 +99,12 @@ pub(super) async fn gathered(
         part_of: HashMap::new(),
     };
     let mut best: HashMap<i64, f64> = HashMap::new();
+    let began = Instant::now();
     loop {
         gathered.add(found, &mut best);
-        let Some(ask) = asks.next() else { break };
+        // Nobody waits for a slow endpoint several times.
+        let is_late = began.elapsed() > QUERY_DEADLINE;
+        let Some(ask) = asks.next().filter(|_| !is_late) else { break };
         // One connection at a time.
         gathered.tx = None;
         found = search.gather(viewer, &filters, &ask).await?;

@@ -23,6 +23,7 @@ use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;
 use crate::memories::{ItemId, ItemType, ProjectRef, Trust, fading, projects, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
+use crate::search::asks::{is_long, whole_of};
 use crate::search::{LentFound, Search, snippet};
 use gathered::gathered;
 use held::{Wanted, held_sources};
@@ -153,7 +154,7 @@ fn text_of(messages: &[String]) -> String {
             true => message.to_owned(),
             false => format!("{message}\n{text}"),
         };
-        if !is_trivial(&text) {
+        if !is_trivial(whole_of(&text)) || is_long(&text) {
             break;
         }
     }
@@ -196,7 +197,7 @@ impl Recall {
         let screened = redactor.screen(user, agent, door, &mut fields).await;
         screened.map_err(sqlx::Error::from)?;
         let text = text_of(&messages);
-        if is_trivial(&text) {
+        if is_trivial(whole_of(&text)) {
             return Ok(RecallResult::nothing(EmptyReason::Trivial));
         }
         let session = ask.session.as_deref();

@@ -15,10 +15,20 @@ const QUESTIONS_MAX: usize = 2;
 /// A shorter question ("And when?") is asked with the sentence before it.
 const QUESTION_CHARS: usize = 20;
 
+/// Whether it is asked by its parts, too.
+pub fn is_long(text: &str) -> bool {
+    length(text) > LONG_CHARS
+}
+
+/// The end of a long text, where the question usually is.
+pub fn whole_of(text: &str) -> &str {
+    end_of(text, WHOLE_CHARS_MAX)
+}
+
 /// The whole text, or its end, and the parts of it that ask; at most four, without repetitions.
 pub fn asks(text: &str) -> Vec<String> {
-    let mut asks = vec![end_of(text, WHOLE_CHARS_MAX).to_owned()];
-    if length(text) <= LONG_CHARS {
+    let mut asks = vec![whole_of(text).to_owned()];
+    if !is_long(text) {
         return asks;
     }
     let all: Vec<&str> = sentences(text).collect();
@@ -55,7 +65,6 @@ fn is_question(sentence: &str) -> bool {
     !is_code && has_words && chatter::is_question(sentence) && !sentence.ends_with(")?")
 }
 
-/// Only the end of a long text, where the question usually is.
 fn end_of(text: &str, chars: usize) -> &str {
     let first = text.char_indices().rev().nth(chars - 1);
     first.map_or(text, |(at, _)| &text[at..])

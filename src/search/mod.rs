@@ -24,6 +24,7 @@ pub mod store;
 pub mod when;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqlx::PgConnection;
 use tracing::Instrument;
@@ -41,10 +42,13 @@ use crate::accounts::{UserId, Viewer};
 use crate::clock::Zone;
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
-use crate::embedding::{Embeddings, NamedWord, QueryEmbedding, QueryVector, unready};
+use crate::embedding::{
+    Embeddings, NamedWord, QUERY_DEADLINE, QueryEmbedding, QueryVector, unready,
+};
 use crate::memories::projects::MeantProjects;
 use crate::memories::{mentions, speakers, words};
 use crate::metrics;
+use crate::redaction::TextDoor;
 use arms::ArmQuery;
 use rank::RankingInput;
 use reader::seen::SeenSources;
@@ -123,15 +127,23 @@ impl Search {
         let find = async {
             // A statement asks nothing.
             let is_asked = query.filters.ingredients != Ingredients::OF_STATEMENTS;
-            let text = query.text.as_deref().filter(|_| is_asked);
-            let asks = text.map(asks::asks).unwrap_or_default();
+            let text = query.text.as_deref().filter(|text| is_asked && asks::is_long(text));
+            let asks = match text {
+                Some(text) => self.parts(viewer, text).await?,
+                None => Vec::new(),
+            };
             let [whole, parts @ ..] = asks.as_slice() else {
                 return self.find_in_span(viewer, query).await;
             };
             let with = |text: &String| SearchQuery { text: Some(text.clone()), ..query.clone() };
+            let began = Instant::now();
             let mut page = self.find_in_span(viewer, &with(whole)).await?;
             let sure = |page: &ResultPage| page.confidence.map_or(0.0, |sure| sure.value);
             for part in parts {
+                // Nobody waits for a slow endpoint several times.
+                if began.elapsed() > QUERY_DEADLINE {
+                    break;
+                }
                 let found = self.find_in_span(viewer, &with(part)).await?;
                 if sure(&found) > sure(&page) {
                     page = found;
@@ -142,6 +154,18 @@ impl Search {
         let page = find.instrument(span).await?;
         metrics::searched(page.mode.as_str(), page.degraded.is_some());
         Ok(page)
+    }
+
+    /// What a long text asks. It is screened as a whole: a part has lost the beginning of what is private. Nothing if all of
+    /// it is.
+    async fn parts(&self, viewer: &Viewer, text: &str) -> Result<Vec<String>, sqlx::Error> {
+        let mut text = text.to_owned();
+        let field = ("query", &mut text);
+        let redactor = self.embeddings.redactor();
+        let screened =
+            redactor.screen_text(viewer.user_id, viewer.agent_id, TextDoor::Query, field);
+        screened.await.map_err(sqlx::Error::from)?;
+        Ok(if text.trim().is_empty() { Vec::new() } else { asks::asks(text.trim()) })
     }
 
     async fn find_in_span(

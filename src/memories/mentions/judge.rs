@@ -37,7 +37,7 @@ impl Sentence<'_, '_> {
             if LONG_PLACES.contains(whole.as_str()) {
                 return Some((Location, 95, true));
             }
-            if run.iter().all(|w| w.is_in(&PLACES) || w.is_in(&PARTICLES)) {
+            if run.iter().all(|w| w.is_place() || w.is_in(&PARTICLES)) {
                 return Some((Location, 80, true));
             }
         }
@@ -53,7 +53,7 @@ impl Sentence<'_, '_> {
         let is_word = first.is_in(&COMMON) || first.is_in(&AMBIGUOUS);
         let is_ambiguous_name = self.is_ambiguous_name(start, start + run.len());
         if first.is_in(&GIVEN_NAMES) && (!first.is_first || !is_word) || is_ambiguous_name {
-            let is_place = run.len() == 1 && first.is_in(&PLACES);
+            let is_place = run.len() == 1 && first.is_place();
             return match run.len() {
                 1 if is_place => Some((Other, 60, true)),
                 1 if first.is_all_capitals() && first.text.len() < 4 => None,
@@ -61,7 +61,7 @@ impl Sentence<'_, '_> {
                 _ => Some((Person, 95, true)),
             };
         }
-        if run.len() == 1 && first.is_in(&PLACES) {
+        if run.len() == 1 && first.is_place() {
             let is_short = matches!(
                 first.folded.as_str(),
                 "us" | "uk" | "usa" | "la" | "nice" | "turkey" | "jordan" | "reading"
@@ -158,10 +158,7 @@ impl Sentence<'_, '_> {
     /// In German, a run of nouns is a name only if one of its words is a known name.
     fn is_known(&self, run: &[TextWord]) -> bool {
         run.iter().any(|w| {
-            w.is_in(&PLACES)
-                || w.is_in(&GIVEN_NAMES)
-                || w.is_in(&ORGANIZATIONS)
-                || w.is_all_capitals()
+            w.is_place() || w.is_in(&GIVEN_NAMES) || w.is_in(&ORGANIZATIONS) || w.is_all_capitals()
         })
     }
 

@@ -48,8 +48,8 @@ pub static ORGANIZATIONS: WordSet = words!(
      telekom allianz aldi lidl rewe edeka dm otto zalando sncf edf totalenergies carrefour vodafone mistral
      deepmind meta grafana nextcloud thunderbird firefox chromium
      github gitlab bitbucket jira confluence slack trello notion figma obsidian dropbox whatsapp telegram instagram youtube
-     tiktok reddit wikipedia ubuntu debian fedora linux windows macos android ios raspberry arduino gmail outlook teams
-     zoom skype discord signal threema paypal klarna revolut wise ebay etsy leboncoin wallapop vinted blablacar
+     tiktok reddit wikipedia ubuntu debian fedora linux macos android arduino gmail outlook
+     skype threema paypal klarna revolut wise ebay etsy leboncoin wallapop vinted blablacar
      iberia vueling renfe ouigo thalys eurostar vinci decathlon fnac auchan monoprix leclerc mercadona
      nutella milka haribo kindle playstation xbox nintendo"
 );
@@ -118,21 +118,21 @@ pub static GIVEN_NAMES: WordSet = words!(
      ivana dragan zoran goran milos jelena dusan vesna snezana nenad bojan tihomir ante ivo jure luka matej anze
      ines inês rui tiago duarte goncalo afonso beatriz leonor matilde mafalda margarida vasco nuno catarina
      lucia macarena rocio nerea ainhoa leire unai aitor gorka maialen amaia itziar iker jokin xabi candela valeria
-     jimena renata abril fabiola graciela hortensia rigoberto esperanza consuelo encarnacion remedios asuncion
-     bartolome celestino domingo evaristo fermin genaro hilario isidro jacinto lazaro maximo nazario olegario
+     jimena renata abril fabiola graciela hortensia rigoberto esperanza consuelo encarnacion asuncion
+     bartolome celestino domingo evaristo fermin genaro hilario isidro jacinto lazaro nazario olegario
      gaston solene maelys oceane manon lilou romane clemence capucine hortense apolline eloise heloise violette
      corentin yann gwenael erwan loic ronan tanguy baptiste augustin gauthier thibault quentin bastien florent
      adele anais coralie elodie lucile margaux marguerite blandine josephine leonie ludivine mireille odile
      solange yvette giselle ghislaine raymonde lucienne huguette colette josette bernadette
-     emre burak mert cem can deniz ozan selin ebru gizem merve busra melis derya sibel gulsen nilufer
+     emre burak mert cem deniz ozan selin ebru gizem merve busra melis derya sibel gulsen nilufer
      ahmet osman huseyin yildiz cansu tugba kaan onur volkan serkan hakan erdem
      omar yousef youssef mahmoud mostafa khalid tariq bilal zaid layla leyla noor nour huda amal rania dalia
      hana yara salim nasser faisal sultan abdullah abdulrahman zainab khadija mona dina
      anjali deepak sanjay vijay rohit rahul amit neha pooja kavita sunita lakshmi arun suresh ramesh mahesh
      aarav vivek nikhil ananya divya shreya isha tanvi rohan kiran
-     haruto sakura yui aoi hinata sora ren kenta yuto naoki satoshi akiko yoko keiko michiko noriko
+     haruto sakura yui aoi hinata kenta yuto naoki satoshi akiko yoko keiko michiko noriko
      jiho minjun seojun jisoo jimin hyun soojin wei ling xiao mei jun hao
-     chloe bram daan sem lotte femke sanne maartje joost wouter pieter jeroen bas thijs floor
+     chloe bram daan sem lotte femke sanne maartje joost wouter pieter jeroen thijs
      ingeborg solveig sigurd torbjorn gunnar leif knut haakon aksel eskil ragnhild liv marit kari
      elin linnea tuva ebba maja saga agneta gunilla ulla bengt goran stig lennart
      aino helmi onni eero juha pekka matti seppo tuula paivi
@@ -142,7 +142,7 @@ pub static GIVEN_NAMES: WordSet = words!(
      lilly amelie tarek fatima noemie gaelle willem rashid ximena valentina gonzalo giulia mika ayse priya meera joaquin ignacio maelle"
 );
 
-pub static PLACES: WordSet = words!(
+pub static COUNTRIES: WordSet = words!(
     "germany deutschland allemagne alemania austria osterreich autriche switzerland schweiz suisse suiza france
      frankreich francia spain spanien espagne espana italy italien italie italia portugal england scotland wales ireland
      irland irlanda britain grossbritannien uk usa us america amerika canada kanada mexico mexiko mexique brazil
@@ -153,7 +153,12 @@ pub static PLACES: WordSet = words!(
      luxembourg luxemburg croatia kroatien serbia serbien slovenia slowenien estonia latvia lithuania china india
      indien inde japan japon korea vietnam thailand indonesia malaysia singapore philippines australia australien
      egypt agypten morocco marokko marruecos maroc tunisia algeria nigeria kenya kenia israel iran iraq jordan lebanon
-     syria pakistan bangladesh nepal europe europa asia asien africa afrika berlin hamburg munich munchen cologne koln
+     syria pakistan bangladesh nepal europe europa asia asien africa afrika germania svizzera alemanha suica franca
+     duitsland oostenrijk zwitserland frankrijk spanje belgie nederland austrii niemczech polsce francji wloszech"
+);
+
+pub static PLACES: WordSet = words!(
+    "berlin hamburg munich munchen cologne koln
      frankfurt stuttgart dusseldorf dortmund  leipzig dresden hannover hanover nuremberg nurnberg bremen bonn
      mannheim karlsruhe augsburg wiesbaden freiburg heidelberg potsdam rostock kiel lubeck erfurt mainz kassel aachen
      regensburg wurzburg ulm jena weimar tubingen konstanz gottingen munster bielefeld bochum vienna wien graz salzburg

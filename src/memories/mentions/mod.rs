@@ -250,6 +250,27 @@ fn best<'a>(
         .copied()
 }
 
+/// Whether it is a known place, or one of several words that begins as one does: "Bad Ischl".
+pub fn is_place(name: &str) -> bool {
+    let words = normal::words(name);
+    let joined = words.concat();
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    lists::PLACES.contains(first)
+        || lists::LONG_PLACES.contains(joined.as_str())
+        || words.len() == 2 && lists::GERMAN_PLACES.contains(first)
+}
+
+/// Whether it is a country or a continent, as far as it is known.
+pub fn is_country(name: &str) -> bool {
+    const ENDS: [&str; 4] = ["国", "國", "ии", "ії"];
+    const OTHERS: [&str; 8] =
+        ["奥地利", "日本", "意大利", "西班牙", "オーストリア", "ドイツ", "독일", "오스트리아"];
+    let words = normal::words(name);
+    ENDS.iter().any(|end| name.ends_with(end))
+        || OTHERS.contains(&name)
+        || matches!(words.as_slice(), [one] if lists::COUNTRIES.contains(one.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,7 +43,7 @@ pub fn find(text: &str) -> Vec<FoundName> {
     let is_german = is_german(&words) || languages.codes().eq(["de"]);
     let is_nouns = !is_german
         && words.len() > 2
-        && words.iter().all(|w| w.is_capital && !w.is_in(&GIVEN_NAMES) && !w.is_in(&PLACES));
+        && words.iter().all(|w| w.is_capital && !w.is_in(&GIVEN_NAMES) && !w.is_place());
     let french = words.iter().filter(|w| w.is_in(&FRENCH)).count();
     let is_french = french > 0 && french * 8 >= words.len();
     let within = words.iter().filter(|w| !w.is_first && w.is_capital);
@@ -164,7 +164,7 @@ impl Sentence<'_, '_> {
             && !is_year;
         let is_thing = !last.is_in(&COMMON)
             && !last.is_in(&GIVEN_NAMES)
-            && !last.is_in(&PLACES)
+            && !last.is_place()
             && !self.is_german
             && last.text.chars().any(char::is_lowercase);
         is_number && (last.is_made_up() || is_thing)
@@ -190,21 +190,21 @@ impl Sentence<'_, '_> {
         let only_of_places = self.words[end..after]
             .iter()
             .any(|w| matches!(w.folded.as_str(), "am" | "an" | "im" | "sur" | "upon"));
-        if particles == 0 || !goes_on || only_of_places && !last.is_in(&PLACES) {
+        if particles == 0 || !goes_on || only_of_places && !last.is_place() {
             return 0;
         }
         let run = &self.words[start..end];
         let is_of_person = run.iter().any(|w| w.is_in(&GIVEN_NAMES));
         let is_of_organization = last.is_in(&ORGANIZATION_WORDS);
         // "vive en la Clínica Sol de Madrid": the place after "de" is a separate name, unless both are a known place.
-        let is_place_of_its_own = self.words[after].is_in(&PLACES)
+        let is_place_of_its_own = self.words[after].is_place()
             && !is_of_organization
             && !LONG_PLACES.contains(joined(&self.words[start..=after]).as_str());
         let is_bare = run.len() == 1
             && last.is_first
             && !is_of_person
             && !is_of_organization
-            && !last.is_in(&PLACES);
+            && !last.is_place();
         let is_german_word = self.is_german
             && self.words[end].is_in(&GERMAN)
             && !is_of_person
@@ -234,7 +234,7 @@ impl Sentence<'_, '_> {
                 || self.is_ambiguous_name(start, end)
                 || word.is_all_capitals() && word.is_in(&ORGANIZATIONS);
             let is_known =
-                |w: &TextWord| w.is_in(&GIVEN_NAMES) || w.is_in(&PLACES) || w.is_in(&ORGANIZATIONS);
+                |w: &TextWord| w.is_in(&GIVEN_NAMES) || w.is_place() || w.is_in(&ORGANIZATIONS);
             // "Warn Ines", "Usa Spotify"; but "Lake Victoria" is whole.
             let is_word_before_name = end - start == 2
                 && !is_known(word)
@@ -254,7 +254,7 @@ impl Sentence<'_, '_> {
         }
         if end.saturating_sub(start) == 2 && !self.is_whole(start, end) {
             let word = &self.words[end - 1];
-            let may_end = word.is_in(&GIVEN_NAMES) || word.is_in(&PLACES);
+            let may_end = word.is_in(&GIVEN_NAMES) || word.is_place();
             if (word.is_in(&COMMON) || word.is_in(&PARTICLES)) && !may_end {
                 end -= 1;
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lists::{GERMAN, TITLES};
+use super::lists::{COUNTRIES, GERMAN, PLACES, TITLES};
 use super::patterns::PatternMatch;
 use crate::languages::characters::fold;
 
@@ -42,6 +42,11 @@ impl TextWord<'_> {
     /// "St. Thomas"
     pub fn is_saint(&self) -> bool {
         self.is_capital && matches!(self.folded.as_str(), "st" | "ste" | "mt")
+    }
+
+    /// A known one.
+    pub fn is_place(&self) -> bool {
+        self.is_in(&PLACES) || self.is_in(&COUNTRIES)
     }
 
     pub fn is_in(&self, list: &std::collections::HashSet<&'static str>) -> bool {

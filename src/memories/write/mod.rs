@@ -15,7 +15,7 @@ use super::mentions::{self, NamingSource};
 use super::passages::{self, Passage};
 use super::period::Period;
 use super::trust::Trust;
-use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status};
+use super::{ADDED, ItemId, ItemKey, ItemSource, NewItem, PUT_ASIDE, Status};
 use crate::accounts::{AgentId, UserId};
 use crate::activity::CallJson;
 use crate::embedding::{Noted, tokens_of};
@@ -205,8 +205,11 @@ impl<'a> NewSource<'a> {
             session_id: provenance.session_id,
             message_id: provenance.message_id,
             confidence: item.confidence(),
-            // What was read from a session was compared before.
-            is_uncompared: provenance.session_id.is_none() && aside_for.is_none(),
+            // What was read from a session was compared before; a summary or a reflection repeats what is held.
+            is_uncompared: provenance.session_id.is_none()
+                && aside_for.is_none()
+                && item.item_type().states()
+                && provenance.source != ItemSource::Derived,
             project_id: item.project().map(|project| project.0),
             expires_at: item.expires_at(now),
             superseded_by: aside_for.map(|id| id.0),

@@ -1,5 +1,6 @@
 //! What agents add under no key is compared with what is held: by a model, or without one by rules.
 
+use keepsake::consolidation::ComparedItems;
 use serde_json::json;
 use time::Duration;
 
@@ -8,9 +9,14 @@ use crate::support::{ChatServer, TestApp, refused};
 
 /// What was added before, what comes, and what is still told.
 const WITHOUT_A_MODEL: &[(&[&str], &[&str])] = &[
-    (&["Lives in Graz.", "The user now lives in Linz."], &["The user now lives in Linz."]),
-    (&["Wohnt in Graz", "Wohnt jetzt in Linz", "Wohnt in Graz"], &["Wohnt in Graz"]),
+    (&["I live in Graz.", "The user lives in Linz."], &["The user lives in Linz."]),
+    (
+        &["Der Nutzer wohnt in Graz", "Der Nutzer wohnt jetzt in Linz", "Der Nutzer wohnt in Graz"],
+        &["Der Nutzer wohnt in Graz"],
+    ),
     (&["用户住在格拉茨。", "用户现在住在林茨。"], &["用户现在住在林茨。"]),
+    // Of whom it is does not stand there, and they stand in two themes.
+    (&["Lives in Graz.", "Lives in Linz."], &["Lives in Graz.", "Lives in Linz."]),
     (&["اسم المستخدم آنا", "اسم المستخدم ليلى"], &["اسم المستخدم ليلى"]),
     // Not of the same, not of one at a time, or no other value.
     (
@@ -39,7 +45,7 @@ async fn without_a_model_a_second_home_or_name_ends_the_first() {
     let held = user.add_to("profile", "Her studio is in Graz.").await;
     for (session, said) in [
         ("one", "I live in Graz."),
-        ("two", "I live in Linz now. I prefer tea."),
+        ("two", "I now live in Linz. I prefer tea."),
         ("three", "Remember that I live in Wels."),
     ] {
         told(&user, session, &[user_says("m1", said)]).await;
@@ -51,7 +57,7 @@ async fn without_a_model_a_second_home_or_name_ends_the_first() {
     assert_eq!(active(&app, &user).await, left);
     let all = items(&app, &user).await;
     let of = |content: &str| all.iter().find(|item| item["content"] == content).unwrap();
-    let (graz, linz) = (of("I live in Graz."), of("I live in Linz now."));
+    let (graz, linz) = (of("I live in Graz."), of("I now live in Linz."));
     assert_eq!((&graz["superseded_by"], &of(left[0])["id"]), (&linz["id"], &json!(held)));
 }
 
@@ -87,12 +93,13 @@ async fn a_model_that_does_not_answer_is_waited_for() {
     let app = TestApp::start_with_builtin().await;
     let model = ChatServer::answering(|_, _| refused(500, "down")).await;
     let user = user_of(&app, "anna", &model).await;
-    user.add_to("one", "Lives in Graz.").await;
-    user.add_to("two", "Lives in Linz.").await;
+    user.add_to("home", "Lives in Graz.").await;
+    user.add_to("home", "Lives in Linz.").await;
     app.drain(&user).await;
-    app.run_job("compare").await;
+    let consolidation = app.consolidation();
+    assert_eq!(consolidation.compare_some(user.id).await.unwrap(), ComparedItems::NoAnswer);
     assert_eq!(active(&app, &user).await.len(), 2);
     app.clock.advance(Duration::days(4));
-    app.run_job("compare").await;
+    consolidation.compare_some(user.id).await.unwrap();
     assert_eq!(active(&app, &user).await, ["Lives in Linz."]);
 }

@@ -30,11 +30,15 @@ async fn an_embedding_endpoint_gets_no_query_with_a_secret_or_what_is_private() 
         // What the cut of a long message leaves has lost its beginning.
         let message = format!("<private>kanarienvogel4711 {long}</private> {}", text(1));
         let straddling = format!("{secret} {} {policy:?} 2", &long[..1_960]);
+        let private = format!(
+            "<private>The key lies below the old mill at the river. The code is kanarienvogel4711</private> and, {policy:?}, where do the hives of my uncle stand this summer, at the mill or at the lake?"
+        );
         let calls = [
             ("memory_recall", json!({ "message": message })),
             ("memory_recall", json!({ "messages": [text(3), "ok"] })),
             ("memory_recall", json!({ "message": straddling })),
             ("memory_search", json!({ "query": text(4) })),
+            ("memory_search", json!({ "query": private })),
             ("memory", json!({ "action": "search", "text": text(5) })),
             ("search", json!({ "query": text(6) })),
         ];
@@ -46,7 +50,7 @@ async fn an_embedding_endpoint_gets_no_query_with_a_secret_or_what_is_private() 
         assert_eq!(anna.request(Method::POST, "/api/v1/recall", asked).await.0, 200);
         let sent = provider.texts();
         // A long message is asked by its parts, too.
-        assert_eq!(sent.len(), 8, "{sent:?}");
+        assert!(sent.len() >= 9, "{sent:?}");
         for text in &sent {
             assert!(!text.contains("kanarienvogel"), "{text}");
             assert!(policy == SecretPolicy::Warn || !text.contains(&secret[30..]), "{text}");
