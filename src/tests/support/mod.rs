@@ -61,6 +61,8 @@ const READER_BYTES: usize = 64 << 20;
 const TEMPLATE: &str = "keepsake_template";
 /// How long a test waits for what must come; nothing is asserted to be fast.
 pub const HANG_GUARD: Duration = Duration::from_secs(60);
+/// The server closes a connection that was idle for 75 s: a request sent at that moment has no answer.
+const KEPT_IDLE: Duration = Duration::from_secs(30);
 pub const PASSWORD: &str = "correct horse battery";
 
 /// What an app of a test is to be; nothing by default has a provider.
@@ -283,7 +285,7 @@ impl TestApp {
             id,
             email: email.as_str().to_owned(),
             token,
-            client: Client::new(),
+            client: http_client(),
         }
     }
 
@@ -567,6 +569,10 @@ pub struct TestUser {
     client: Client,
 }
 
+fn http_client() -> Client {
+    Client::builder().pool_idle_timeout(KEPT_IDLE).build().unwrap()
+}
+
 impl TestUser {
     /// The same user by another token, on connections of its own.
     pub fn with_token(&self, token: &str) -> Self {
@@ -575,7 +581,7 @@ impl TestUser {
             id: self.id,
             email: self.email.clone(),
             token: token.to_owned(),
-            client: Client::new(),
+            client: http_client(),
         }
     }
 
@@ -689,7 +695,12 @@ pub struct Browser {
 impl Browser {
     pub fn at(base: String) -> Self {
         let redirect = reqwest::redirect::Policy::none();
-        let client = Client::builder().cookie_store(true).redirect(redirect).build().unwrap();
+        let client = Client::builder()
+            .cookie_store(true)
+            .redirect(redirect)
+            .pool_idle_timeout(KEPT_IDLE)
+            .build()
+            .unwrap();
         Self { base, client }
     }
 
