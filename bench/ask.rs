@@ -49,6 +49,7 @@ async fn answer(search: &Search, asked: &Value) -> Value {
     });
     let vector = vector(&asked["vector"]).map(|vector| QueryVector {
         space_id: SpaceId(asked["space"].as_i64().unwrap()),
+        is_fitted: true,
         vector,
         tokens: None,
         speakers: Vec::new(),

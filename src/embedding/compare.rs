@@ -68,6 +68,7 @@ impl Embeddings {
         let answer = self.ask(user, &asked, &query, QueryPriority::Evaluation).await?;
         let vector = QueryVector {
             space_id: space.id,
+            is_fitted: space.settings.has_fitted_scale(),
             vector: answer.vector,
             tokens: answer.tokens.filter(|_| has_signs(space, &system)),
             speakers,

@@ -17,6 +17,8 @@ pub struct SpaceId(pub i64);
 #[derive(Clone, Debug)]
 pub struct QueryVector {
     pub space_id: SpaceId,
+    /// See [`SpaceSettings::has_fitted_scale`].
+    pub is_fitted: bool,
     pub vector: Vector,
     /// If the model returns token vectors.
     pub tokens: Option<QueryTokens>,

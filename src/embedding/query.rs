@@ -141,6 +141,7 @@ impl Embeddings {
         let embedding = QueryEmbedding {
             vector: Some(QueryVector {
                 space_id: space.id,
+                is_fitted: space.settings.has_fitted_scale(),
                 vector: answer.vector,
                 tokens: answer.tokens.filter(|_| has_signs(&space, &system)),
                 speakers: held.speakers,

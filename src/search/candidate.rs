@@ -46,6 +46,8 @@ pub struct CandidateSignals {
     /// Cosine distance, 0 to 2, of its nearest passage, corrected for their number. `None` without a ready embedding in the
     /// query's space.
     pub distance: Option<f64>,
+    /// Of the distance, on the scale of the model that relevance is fitted for.
+    pub cosine: Option<f64>,
     /// How many deviations the distance stands out from those of all texts of this memory.
     pub standing: Option<f64>,
     /// Number of its passages.
@@ -175,6 +177,7 @@ impl CandidateSignals {
             has_rare: false,
             identifiers: 0,
             distance,
+            cosine: distance.map(|distance| 1.0 - distance),
             // So that its meaning in common is 1 − distance.
             standing: distance.map(|distance| 4.0 - 5.0 * distance),
             passages: 1,

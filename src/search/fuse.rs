@@ -99,6 +99,8 @@ pub struct Explanation {
     pub own_weight: f64,
     /// 1; if strength counts, down to 0.5 for a faded memory.
     pub strength: f64,
+    /// 0 to 1; no part of the score, and comparable between answers ([`super::relevance`]).
+    pub relevance: f64,
     /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
     pub scale: f64,
 }
@@ -173,6 +175,7 @@ impl Explanation {
             tier_weight: candidate.tier_weight(),
             own_weight: candidate.own_weight(),
             strength: 1.0,
+            relevance: 0.0,
             scale: 1.0,
         }
     }

@@ -120,6 +120,7 @@ impl Search {
         let vector = match vector.cloned().zip(there) {
             Some((vector, there)) => Some(QueryVector {
                 space_id: there.id,
+                is_fitted: vector.is_fitted,
                 tokens: vector.tokens.filter(|_| there.token_signs == TokenSigns::All),
                 speakers: held.vectors(&speakers::names(wanted.text)).await?.speakers,
                 vector: vector.vector,

@@ -416,6 +416,7 @@ impl Search {
             terms: words::query_terms(text),
             is_bare: words::is_bare(text),
             vector: vector.map(|v| vectors::PreparedQuery::new(v.vector.values())),
+            is_fitted: vector.is_some_and(|v| v.is_fitted),
             names: capitalised(text),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
             filters: filters.clone(),

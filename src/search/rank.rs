@@ -47,7 +47,11 @@ impl Search {
         // What the caller gave is not misread.
         let is_read = time.is_some() && query.filters.time.is_none();
         let kept = is_read.then(|| kept::best_without_time(&signals, query.balance));
+        let relevance = relevance::of_all(&signals, terms.len());
         let mut ranked = fuse::weighted(signals, query.balance);
+        for (found, why) in &mut ranked {
+            why.relevance = relevance.get(&found.id.0).copied().unwrap_or_default();
+        }
         let nearest = ranked.iter().map(|(_, why)| why.similarity()).reduce(f64::max);
         ranked.retain(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least));
         let nearest_below = nearest.filter(|_| ranked.is_empty());

@@ -1,4 +1,4 @@
-//! The memories most like a given one.
+//! The memories that are like a given one.
 
 use super::query::{Balance, Filters, Ingredients, SearchQuery, WHOLE_CHARS_MAX};
 use super::reader::IndexRequest;
@@ -7,8 +7,11 @@ use crate::accounts::Viewer;
 use crate::embedding::QueryVector;
 use crate::memories::{ItemId, Status};
 
+/// Memories that have nothing to do with each other are below it (bench/README.md, "How sure").
+const RELEVANCE_MIN: f64 = 0.1;
+
 impl Search {
-    /// The memories most like this one, best first: by the embedding that it has, else by its words. Asks no provider.
+    /// The memories that are like this one, most relevant first: by the embedding that it has, else by its words. Asks no provider.
     ///
     /// # Errors
     /// Database errors only.
@@ -27,6 +30,7 @@ impl Search {
             let mean = store::find_mean(&mut tx, user, space.id, item.0).await?;
             vector = mean.map(|vector| QueryVector {
                 space_id: space.id,
+                is_fitted: space.settings.has_fitted_scale(),
                 vector,
                 tokens: None,
                 speakers: Vec::new(),
@@ -51,7 +55,7 @@ impl Search {
         let text = if vector.is_some() { "" } else { text.as_str() };
         let ranked = self.ranked(tx, user, &held, &query, text, vector.as_ref());
         let mut page = ranked.await?;
-        page.hits.retain(|hit| hit.item.id != item);
+        page.hits.retain(|hit| hit.item.id != item && hit.explanation.relevance >= RELEVANCE_MIN);
         page.hits.truncate(limit);
         Ok(page)
     }

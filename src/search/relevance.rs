@@ -25,7 +25,7 @@ pub fn of_all(found: &[CandidateSignals], terms: usize) -> HashMap<i64, f64> {
     let terms = terms.clamp(1, TERMS_MAX) as f64;
     let of = |signals: &CandidateSignals| {
         let share = (signals.words_matched as f64 / terms).min(1.0);
-        let sum = match cosine(signals) {
+        let sum = match signals.cosine {
             Some(cosine) => {
                 let [by_cosine, by_lead, by_share, constant] = BY_MEANING;
                 by_cosine * cosine + by_lead * nearest.ahead(cosine) + by_share * share + constant
@@ -95,7 +95,7 @@ fn lead_of_subject(found: &[&CandidateSignals]) -> f64 {
         return 0.0;
     }
     let joint =
-        |signals: &CandidateSignals| 2.0 * cosine(signals).unwrap_or(0.0) + signals.share_of_words;
+        |signals: &CandidateSignals| 2.0 * signals.cosine.unwrap_or(0.0) + signals.share_of_words;
     let least = found.iter().map(|signals| joint(signals)).fold(f64::INFINITY, f64::min);
     let best = |of_subject: bool| {
         let is_asked = |s: &&&CandidateSignals| (s.is_of_subject != Some(false)) == of_subject;
@@ -111,7 +111,7 @@ struct NearestCosines {
 
 impl NearestCosines {
     fn of(found: &[CandidateSignals]) -> Self {
-        let mut cosines: Vec<f64> = found.iter().filter_map(cosine).collect();
+        let mut cosines: Vec<f64> = found.iter().filter_map(|signals| signals.cosine).collect();
         cosines.sort_unstable_by(|a, b| b.total_cmp(a));
         cosines.truncate(NEAREST + 1);
         Self { cosines }
@@ -126,10 +126,6 @@ impl NearestCosines {
 
 fn logistic(sum: f64) -> f64 {
     1.0 / (1.0 + (-sum).exp())
-}
-
-fn cosine(signals: &CandidateSignals) -> Option<f64> {
-    signals.distance.map(|distance| 1.0 - distance)
 }
 
 #[cfg(test)]

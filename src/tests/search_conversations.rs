@@ -16,6 +16,7 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
     let viewer = Viewer::person(user.id);
     let vector = QueryVector {
         space_id: space,
+        is_fitted: true,
         vector: at(0.0),
         tokens: None,
         speakers: vec![speaker.to_owned()],

@@ -59,6 +59,7 @@ pub(crate) async fn ask_with(
     let viewer = Viewer::person(user.id);
     let vector = space.map(|space_id| QueryVector {
         space_id,
+        is_fitted: true,
         vector: at(0.0),
         tokens: None,
         speakers: Vec::new(),
@@ -121,7 +122,13 @@ async fn a_silent_arm_leaves_the_score_to_the_other_and_what_is_archived_is_foun
 
     // Kept since before the space's width was known, from a model that has changed under its name.
     let vector = Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap();
-    let wider = QueryVector { tokens: None, space_id: space, vector, speakers: Vec::new() };
+    let wider = QueryVector {
+        tokens: None,
+        space_id: space,
+        is_fitted: true,
+        vector,
+        speakers: Vec::new(),
+    };
     let query = SearchQuery::parse(RawQuery { query: "water", ..RawQuery::default() }).unwrap();
     let page = app.search.find_with(&Viewer::person(anna.id), &query, Some(&wider)).await.unwrap();
     assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![far]));

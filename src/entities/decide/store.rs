@@ -63,7 +63,8 @@ pub async fn take_back(
     let row = sqlx::query!(
         "UPDATE entity_events SET undone_at = $4
          WHERE user_id = $1 AND id = $3 AND undone_at IS NULL AND id = (
-             SELECT max(id) FROM entity_events WHERE user_id = $1 AND entity_id = $2 AND undone_at IS NULL)
+             SELECT max(id) FROM entity_events
+             WHERE user_id = $1 AND entity_id = $2 AND undone_at IS NULL AND event <> 'withdrawn')
          RETURNING event, detail",
         user.0,
         id.0,
@@ -222,17 +223,49 @@ pub async fn insert_pair(
     Ok(())
 }
 
-/// Undecided pairs, newest first, and their total number.
+/// Undecided pairs, newest first, and their total number. That one name contains the other is not enough: both are named
+/// together, or with the same third that is seldom named, or have the same relation. Of the newest 500 pairs.
 pub async fn list_pairs(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
 ) -> Result<(Vec<(i64, i64, String)>, i64), sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT p.one_id, p.other_id, p.why, count(*) OVER () AS "total!" FROM entity_pairs p
-           JOIN entities a ON a.user_id = $1 AND a.id = p.one_id AND a.merged_into IS NULL
-           JOIN entities b ON b.user_id = $1 AND b.id = p.other_id AND b.merged_into IS NULL
-           WHERE p.user_id = $1 AND p.decided_at IS NULL ORDER BY p.found_at DESC, p.one_id, p.other_id LIMIT $2"#,
+        r#"WITH newest AS (
+               SELECT p.one_id, p.other_id, p.why, p.found_at FROM entity_pairs p
+               JOIN entities a ON a.user_id = $1 AND a.id = p.one_id AND a.merged_into IS NULL
+               JOIN entities b ON b.user_id = $1 AND b.id = p.other_id AND b.merged_into IS NULL
+               WHERE p.user_id = $1 AND p.decided_at IS NULL ORDER BY p.found_at DESC, p.one_id, p.other_id LIMIT 500)
+           SELECT p.one_id, p.other_id, p.why, count(*) OVER () AS "total!" FROM newest p
+           WHERE p.why <> 'part' OR EXISTS (
+               -- Where the other is named, not as a part of the one: beside the one, or beside what is named beside the one.
+               SELECT FROM (
+                   SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
+                   WHERE n.user_id = $1 AND n.entity_id = p.one_id ORDER BY m.source_id DESC LIMIT 50) s
+               CROSS JOIN LATERAL (
+                   SELECT s.source_id
+                   UNION
+                   SELECT t.source_id FROM entity_mentions m
+                   JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id AND n.mentions <= 20
+                       AND n.entity_id NOT IN (p.one_id, p.other_id)
+                   JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id AND NOT e.is_user AND e.type <> 'date'
+                   JOIN entity_mentions t ON t.user_id = $1 AND t.name_id = n.id
+                   WHERE m.user_id = $1 AND m.source_id = s.source_id) t
+               JOIN entity_mentions o ON o.user_id = $1 AND o.source_id = t.source_id
+               JOIN entity_names x ON x.user_id = $1 AND x.id = o.name_id AND x.entity_id = p.other_id
+               WHERE NOT EXISTS (
+                   SELECT FROM entity_mentions w JOIN entity_names v ON v.user_id = $1 AND v.id = w.name_id
+                   WHERE w.user_id = $1 AND w.source_id = o.source_id AND v.entity_id = p.one_id
+                     AND w.start < o.start + o.length AND o.start < w.start + w.length))
+              OR EXISTS (
+               SELECT FROM entity_relations r JOIN entity_relations o ON o.user_id = $1 AND o.subject_id = p.other_id
+                   AND o.predicate = r.predicate AND (o.object_id = r.object_id OR o.value = r.value)
+               WHERE r.user_id = $1 AND r.subject_id = p.one_id)
+              OR EXISTS (
+               SELECT FROM entity_relations r JOIN entity_relations o ON o.user_id = $1 AND o.object_id = p.other_id
+                   AND o.predicate = r.predicate AND o.subject_id = r.subject_id
+               WHERE r.user_id = $1 AND r.object_id = p.one_id)
+           ORDER BY p.found_at DESC, p.one_id, p.other_id LIMIT $2"#,
         user.0,
         limit,
     )

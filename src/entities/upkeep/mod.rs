@@ -1,7 +1,8 @@
-//! Upkeep of entities, run as a job: finds new names in older sources regardless of case, and compares new entities with the
-//! others. Obvious duplicates are merged; about similar ones the user is asked.
+//! Upkeep of entities, run as a job: withdraws names that rules no longer find, finds new names in older sources regardless of
+//! case, and compares new entities with the others. Obvious duplicates are merged; about similar ones the user is asked.
 
 mod store;
+mod withdraw;
 
 use std::collections::{HashMap, HashSet};
 
@@ -50,6 +51,9 @@ pub async fn step(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<Option<usize>, sqlx::Error> {
+    if let Some(done) = withdraw::step(search.db(), user, now).await? {
+        return Ok(Some(done));
+    }
     match fill(search, user, now).await? {
         Some(done) => Ok(Some(done)),
         None => compare(search.db(), user, now).await,

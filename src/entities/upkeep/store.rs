@@ -4,12 +4,13 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
+use crate::entities::model::EntityId;
 use crate::memories::mentions::EntityType;
 
 /// Runs as the system role.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM entity_names WHERE filled_at IS NULL
+        r#"SELECT user_id AS "user_id!" FROM entity_names WHERE filled_at IS NULL OR is_unchecked
            UNION SELECT user_id FROM entities WHERE compared_at IS NULL"#
     );
     let users = users.fetch_all(conn).await?;
@@ -140,6 +141,150 @@ pub async fn note_compared(
         user.0,
         ids,
         now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A name that today's rules have not checked yet.
+pub struct UncheckedName {
+    pub id: i64,
+    pub normal: String,
+    /// By a person, the chat model, a relation or an import.
+    pub is_confirmed: bool,
+}
+
+pub async fn list_unchecked(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<Vec<UncheckedName>, sqlx::Error> {
+    sqlx::query_as!(
+        UncheckedName,
+        r#"SELECT n.id, n.normal,
+                  (n.by_person OR e.by_person OR e.protected OR e.is_user OR n.mentions = 0
+                   OR EXISTS (SELECT FROM entity_mentions m WHERE m.user_id = $1 AND m.name_id = n.id AND m.found_by = 'model')
+                   OR EXISTS (SELECT FROM entity_relations r WHERE r.user_id = $1
+                              AND (r.subject_id = n.entity_id OR r.object_id = n.entity_id))
+                   OR EXISTS (SELECT FROM entity_events v WHERE v.user_id = $1 AND v.entity_id = n.entity_id AND v.by_person)
+                  ) AS "is_confirmed!"
+           FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
+           WHERE n.user_id = $1 AND n.is_unchecked ORDER BY n.id LIMIT $2"#,
+        user.0,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Of each name, the newest sources in which rules have found it.
+pub async fn list_sources_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    names: &[i64],
+    limit: i64,
+) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT m.name_id AS "name_id!", m.source_id AS "source_id!" FROM unnest($2::bigint[]) AS n (id)
+           CROSS JOIN LATERAL (
+               SELECT name_id, source_id FROM entity_mentions
+               WHERE user_id = $1 AND name_id = n.id AND found_by = 'rules' ORDER BY source_id DESC LIMIT $3) m"#,
+        user.0,
+        names,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.name_id, row.source_id)).collect())
+}
+
+/// Deletes names with their mentions. Returns their entities.
+pub async fn delete_names(
+    conn: &mut PgConnection,
+    user: UserId,
+    names: &[i64],
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "DELETE FROM entity_names WHERE user_id = $1 AND id = ANY ($2) RETURNING entity_id",
+        user.0,
+        names
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Deletes those of these entities that have no name and no relation; the others are called by a name that they have.
+pub async fn settle(
+    conn: &mut PgConnection,
+    user: UserId,
+    entities: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM entities e WHERE e.user_id = $1 AND e.id = ANY ($2) AND NOT e.protected AND NOT e.is_user
+           AND NOT EXISTS (SELECT FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id)
+           AND NOT EXISTS (SELECT FROM entity_relations r WHERE r.user_id = $1 AND (r.subject_id = e.id OR r.object_id = e.id))",
+        user.0,
+        entities,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE entities e
+         SET name = n.name, summary = NULL, summary_vector = NULL, summary_mentions = 0, summary_items = NULL
+         FROM (SELECT DISTINCT ON (entity_id) entity_id, name FROM entity_names
+               WHERE user_id = $1 AND entity_id = ANY ($2) ORDER BY entity_id, mentions DESC, id) n
+         WHERE e.user_id = $1 AND e.id = n.entity_id AND NOT e.is_user
+           AND NOT EXISTS (SELECT FROM entity_names x WHERE x.user_id = $1 AND x.entity_id = e.id AND x.name = e.name)",
+        user.0,
+        entities,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Adds to the history of the user's own entity how many names were withdrawn: one line a day.
+pub async fn note_withdrawn(
+    conn: &mut PgConnection,
+    user: UserId,
+    you: EntityId,
+    names: usize,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let names = i64::try_from(names).unwrap_or(i64::MAX);
+    let known = sqlx::query!(
+        "UPDATE entity_events SET detail = jsonb_build_object('names', (detail ->> 'names')::bigint + $3)
+         WHERE user_id = $1 AND entity_id = $2 AND event = 'withdrawn' AND at > $4::timestamptz - interval '1 day'",
+        user.0,
+        you.0,
+        names,
+        now,
+    );
+    if known.execute(&mut *conn).await?.rows_affected() == 0 {
+        sqlx::query!(
+            "INSERT INTO entity_events (user_id, entity_id, event, by_person, detail, at)
+             VALUES ($1, $2, 'withdrawn', false, jsonb_build_object('names', $3::bigint), $4)",
+            user.0,
+            you.0,
+            names,
+            now,
+        )
+        .execute(conn)
+        .await?;
+    }
+    Ok(())
+}
+
+pub async fn note_checked(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_names SET is_unchecked = false WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        ids
     )
     .execute(conn)
     .await?;

@@ -59,6 +59,11 @@ impl SpaceSettings {
         self.is_builtin().then(|| BuiltinModel::of_name(&self.endpoint.model))?
     }
 
+    /// Whether relevance was fitted for, and measured with, the cosines of this model.
+    pub fn has_fitted_scale(&self) -> bool {
+        self.builtin_model().is_some()
+    }
+
     /// Whether vectors of both are comparable. Ignores the query prefix, which changes no stored vector.
     pub fn makes_the_vectors_of(&self, other: &Self) -> bool {
         let (one, two) = (&self.endpoint, &other.endpoint);

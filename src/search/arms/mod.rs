@@ -205,6 +205,8 @@ pub struct ArmInput<'a> {
     pub is_bare: bool,
     /// In the index's space.
     pub vector: Option<&'a vectors::PreparedQuery>,
+    /// See [`crate::embedding::QueryVector::is_fitted`].
+    pub is_fitted: bool,
     /// Capitalized words of the query …
     pub names: &'a [String],
     /// … and those that speak in this memory.
@@ -323,6 +325,12 @@ pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) ->
             has_rare: words.has_rare,
             identifiers: words.identifiers,
             distance,
+            cosine: distance.zip(meaning.as_ref()).map(|(distance, meaning)| {
+                match asked.is_fitted {
+                    true => 1.0 - distance,
+                    false => meaning.spread.as_fitted(distance),
+                }
+            }),
             standing: distance.zip(meaning.as_ref()).map(|(d, meaning)| meaning.spread.standing(d)),
             passages: passages.len(),
             best_passage,
@@ -514,6 +522,7 @@ pub(super) mod tests {
             terms: &query_terms("bees"),
             is_bare: true,
             vector: Some(&asked_vector),
+            is_fitted: true,
             speakers: &[],
             containing: &[],
             fragments: 0,
@@ -541,6 +550,7 @@ pub(super) mod tests {
             terms: &query_terms("believ"),
             is_bare: true,
             vector: None,
+            is_fitted: true,
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
             fragments: 1,

@@ -20,6 +20,8 @@ pub struct ArmQuery {
     /// See [`ArmInput::is_bare`].
     pub is_bare: bool,
     pub vector: Option<PreparedQuery>,
+    /// See [`crate::embedding::QueryVector::is_fitted`].
+    pub is_fitted: bool,
     pub names: Vec<String>,
     pub speakers: Vec<String>,
     /// See [`ArmInput::naming`].
@@ -119,6 +121,7 @@ impl SearchIndex {
             terms: &question.terms,
             is_bare: question.is_bare,
             vector: question.vector.as_ref(),
+            is_fitted: question.is_fitted,
             names: &question.names,
             speakers: &question.speakers,
             containing,

@@ -19,6 +19,9 @@ const PAIRED_MAX: usize = 24;
 const PRIOR: f64 = 10.0;
 /// The cosines of unrelated texts, for a memory that has no pairs of vectors yet (of the builtin model).
 pub const UNRELATED: Spread = Spread { mean: 0.18, deviation: 0.11 };
+/// How many deviations more than with a builtin model a text of another one has to stand out to be as relevant (bench/README.md,
+/// "How sure").
+const STRICTER: f64 = 0.5;
 /// More passages are more chances to be near by accident: how many deviations the nearest of several is moved away, times
 /// √(2 ln passages) (bench/README.md, "Long texts").
 const BY_ACCIDENT: f64 = 0.5;
@@ -49,6 +52,11 @@ impl Spread {
     /// How many deviations a distance stands out.
     pub fn standing(&self, distance: f64) -> f64 {
         (1.0 - distance - self.mean) / self.deviation
+    }
+
+    /// The cosine with which a text of a builtin model would stand out as far, less [`STRICTER`] deviations.
+    pub fn as_fitted(&self, distance: f64) -> f64 {
+        UNRELATED.mean + UNRELATED.deviation * (self.standing(distance) - STRICTER)
     }
 }
 

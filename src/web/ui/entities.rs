@@ -7,6 +7,7 @@ use app::view::{
     EntityRow, EntitySettingsView, EntitySort, MentionedIn, RelationBar, RelationEnd,
     RelationSource, RelationState, RelationView,
 };
+use app::words;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
@@ -125,7 +126,9 @@ impl Ui {
     fn entity_page_of(&self, profile: Profile, is_manageable: bool) -> EntityPage {
         let Profile { entity, names, relations, sources, decisions } = profile;
         let axis = Axis::of(&relations, self.state.clock.now());
-        let latest = decisions.iter().find(|one| one.undone_at.is_none());
+        let is_undoable =
+            |one: &&DecisionRecord| one.undone_at.is_none() && one.event != "withdrawn";
+        let latest = decisions.iter().find(is_undoable);
         let latest = latest.map(|one| one.id);
         EntityPage {
             link: link_of(&entity),
@@ -226,6 +229,12 @@ impl Ui {
             "renamed" => match decision.detail["name"].as_str() {
                 Some(old) => format!("Renamed from {old}"),
                 None => "Renamed".to_owned(),
+            },
+            "withdrawn" => match decision.detail["names"].as_i64() {
+                Some(1) | None => "Withdrew a name that today's rules do not find".to_owned(),
+                Some(names) => {
+                    format!("Withdrew {} names that today's rules do not find", words::count(names))
+                }
             },
             "protected" => "Protected".to_owned(),
             "unprotected" => "Protection removed".to_owned(),

@@ -25,7 +25,7 @@ impl Ui {
             let text: String = text.chars().take(timeline::CHARS_MAX as usize).collect();
             RelatedRow {
                 how: match hit.explanation.distance {
-                    Some(distance) => likeness(1.0 - distance),
+                    Some(_) => likeness(hit.explanation.relevance),
                     None => words_shared(hit.explanation.words_matched),
                 },
                 theme: hit.item.theme,
@@ -43,15 +43,15 @@ impl Ui {
     }
 }
 
-/// Of a cosine similarity; the number, since models differ in what they call similar.
-fn likeness(cosine: f64) -> String {
-    let words = match cosine {
+/// In words and as a number, whichever model has embedded them.
+fn likeness(relevance: f64) -> String {
+    let words = match relevance {
         0.9.. => "almost the same",
-        0.7.. => "very similar",
-        0.45.. => "similar",
+        0.6.. => "very similar",
+        0.3.. => "similar",
         _ => "slightly similar",
     };
-    format!("{words} ({:.2})", cosine.max(0.0))
+    format!("{words} ({relevance:.2})")
 }
 
 fn words_shared(n: i64) -> String {
@@ -67,16 +67,14 @@ mod tests {
 
     #[test]
     fn similarity_is_told_in_words() {
-        let said = [0.951, 0.9, 0.71, 0.5, 0.1, -0.2].map(likeness);
+        let said = [0.951, 0.71, 0.5, 0.1].map(likeness);
         assert_eq!(
             said,
             [
                 "almost the same (0.95)",
-                "almost the same (0.90)",
                 "very similar (0.71)",
                 "similar (0.50)",
                 "slightly similar (0.10)",
-                "slightly similar (0.00)",
             ]
         );
         assert_eq!([1, 3].map(words_shared), ["1 word in common", "3 words in common"]);
