@@ -20,6 +20,7 @@ mod model;
 mod named;
 pub mod note;
 pub(crate) mod prompt;
+mod proof;
 mod quoted;
 mod reading;
 pub mod reflection;
@@ -40,8 +41,8 @@ use crate::clock::{SharedClock, Zone};
 use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
-use crate::memories::MemoryError;
 pub(crate) use crate::memories::sentences;
+use crate::memories::{ItemKey, MemoryError};
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
 use crate::search::Search;
@@ -123,9 +124,15 @@ impl Default for AskLimits {
     }
 }
 
-/// Whether the user said this in a stored conversation, in their own words, not pasted.
-pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool, sqlx::Error> {
-    let words = likeness::flat(words);
+/// Whether a stored message of the user has this quote in their own words, and proves the content ([`proof`]).
+pub async fn is_said_by_user(
+    db: &Db,
+    user: UserId,
+    quote: &str,
+    key: Option<&ItemKey>,
+    content: &str,
+) -> Result<bool, sqlx::Error> {
+    let words = likeness::flat(quote);
     if words.chars().count() < likeness::REPEATED_CHARS_MIN {
         return Ok(false);
     }
@@ -136,9 +143,10 @@ pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool,
         .max_by_key(|word| word.len())
         .unwrap_or_default();
     let said = sessions::said_by_user(db, user, longest).await?;
+    let content = proof::claim_of(key.map(ItemKey::as_str), content);
     let is_own = move || {
         let own = |text: &String| likeness::flat(&quoted::own_words(&without_own_memory(text)));
-        said.iter().any(|text| own(text).contains(&words))
+        said.iter().any(|text| own(text).contains(&words) && proof::proves(&content, text))
     };
     Ok(reading::off_the_runtime(is_own).await)
 }

@@ -17,7 +17,7 @@ use rust_stemmers::Algorithm;
 use serde::Deserialize;
 
 pub use self::recognised::{Languages, likeliest, of};
-pub use self::said::SaidPhrases;
+pub use self::said::{OwnPhrases, SaidPhrases};
 pub use self::stems::particle_chars;
 pub use self::times::TimeWords;
 pub use self::words::{ChatterPhrases, CommonWords, Examples, PhraseList, WordList, phrase};
@@ -45,6 +45,8 @@ pub struct Language {
     pub chatter: ChatterPhrases,
     #[serde(default)]
     pub said: SaidPhrases,
+    #[serde(default)]
+    pub own: OwnPhrases,
     #[serde(default)]
     pub examples: Examples,
     #[serde(default)]

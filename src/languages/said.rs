@@ -71,3 +71,35 @@ pub struct SaidPhrases {
     #[serde(default)]
     pub person: PhraseList,
 }
+
+/// What tells whose word a sentence is, and what it says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnPhrases {
+    /// It is not so, or not any more.
+    #[serde(default)]
+    pub negations: PhraseList,
+    /// It is a condition, a wish or a plan.
+    #[serde(default)]
+    pub supposed: PhraseList,
+    /// It is said of somebody else.
+    #[serde(default)]
+    pub others: PhraseList,
+    /// The speaker, as subject.
+    #[serde(default)]
+    pub speaker: PhraseList,
+    /// Beginnings of a question; in scripts without spaces anywhere in it.
+    #[serde(default)]
+    pub asking: PhraseList,
+    /// Before a colon: what follows is pasted.
+    #[serde(default)]
+    pub pasting: PhraseList,
+    /// Two forms of a word, of the speaker and of a note about them, that have no stem in common.
+    #[serde(default)]
+    pub forms: PhraseList,
+    /// What a note calls a name, and a home.
+    #[serde(default)]
+    pub name_labels: PhraseList,
+    #[serde(default)]
+    pub home_labels: PhraseList,
+}

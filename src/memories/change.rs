@@ -132,8 +132,9 @@ pub struct Correction {
 impl Correction {
     fn of(&self, old: &MemoryItem) -> Result<NewItem, Invalid> {
         let old_key = old.key.as_deref().map(ItemKey::parse).transpose()?;
+        let item_type = self.item_type.unwrap_or(old.item_type);
         let item = NewItem::parse(
-            self.item_type.unwrap_or(old.item_type),
+            item_type,
             &self.content,
             self.theme.as_deref().or(old.theme.as_deref()),
             self.tags.as_deref().unwrap_or(&old.tags),
@@ -152,7 +153,11 @@ impl Correction {
             .in_project(old.project_id())
             .with_key(self.key.clone().or(old_key.flatten()))
             .with_expiry(self.expiry.unwrap_or(was.1))
-            .with_provenance(self.provenance.clone())
+            .with_provenance(match item_type {
+                // See `tools::values::check_said`; the type may be the old one's.
+                ItemType::Instruction => Provenance { trust: None, ..self.provenance.clone() },
+                _ => self.provenance.clone(),
+            })
             .yielding(ConflictPolicy::Never))
     }
 }

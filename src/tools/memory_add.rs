@@ -152,7 +152,8 @@ impl Tool for MemoryAdd {
         let mut provenance =
             provenance(input.source, input.source_context.as_deref(), input.confidence)?;
         let item = item.with_key(key).with_expiry(expiry.transpose()?).with_period(period);
-        check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
+        let said = (Some(item.item_type()), item.key(), item.content());
+        check_said(&context.db, call.viewer.user_id, said, &mut provenance).await?;
         // Last, so that nothing is made for what is refused.
         let project = project_of(context, call, &input.project).await?;
         let item = item.with_provenance(provenance).in_project(project);

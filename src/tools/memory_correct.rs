@@ -20,7 +20,8 @@ use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
 use crate::memories::{
-    self, Correction, CorrectionTarget, Expiry, ItemId, ItemKey, ItemType, Period, ThemeSlug,
+    self, Correction, CorrectionTarget, Day, Expiry, ItemId, ItemKey, ItemType, MemoryError,
+    Period, ThemeSlug,
 };
 
 pub struct MemoryCorrect;
@@ -92,7 +93,16 @@ impl Tool for MemoryCorrect {
         let dates = [&input.valid_from, &input.valid_until];
         let zone = zone_of(&context.db, user, &dates).await?;
         let (target, mut correction) = input.parse(theme, &zone)?;
-        check_said(&context.db, user, &mut correction.provenance).await?;
+        let of_item = match (&correction.key, &target) {
+            (None, CorrectionTarget::Item(id)) => key_of(context, call, *id).await?,
+            _ => None,
+        };
+        let key = match &target {
+            CorrectionTarget::Key(key, ..) => Some(key),
+            CorrectionTarget::Item(_) => correction.key.as_ref().or(of_item.as_ref()),
+        };
+        let said = (correction.item_type, key, correction.content.as_str());
+        check_said(&context.db, user, said, &mut correction.provenance).await?;
         context.adding.take_room(user).await?;
         let added = memories::correct(
             &context.db,
@@ -114,6 +124,21 @@ impl Tool for MemoryCorrect {
 
     fn touched(output: &AddOutput) -> Vec<i64> {
         output.touched()
+    }
+}
+
+/// The key that an item has; `None` too where there is no such item, which is refused later.
+async fn key_of(
+    context: &ToolContext,
+    call: &RunningCall,
+    id: ItemId,
+) -> Result<Option<ItemKey>, ToolError> {
+    let day = Day::default();
+    let found = memories::get(&context.db, &context.embeddings, &call.viewer, id, &day);
+    match found.await {
+        Ok(found) => Ok(found.item.key.as_deref().map(ItemKey::parse).transpose()?.flatten()),
+        Err(MemoryError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -228,15 +228,18 @@ pub fn provenance(
     })
 }
 
-/// Raises the trust to the user's if a stored message confirms that the user said it.
+/// Raises the trust to the user's if a stored message has the quote and proves that the user said this. An agent's instruction
+/// is never the user's word: it is read as an order.
 pub async fn check_said(
     db: &Db,
     user: UserId,
+    (item_type, key, content): (Option<ItemType>, Option<&ItemKey>, &str),
     provenance: &mut Provenance,
 ) -> Result<(), sqlx::Error> {
     if provenance.source == ItemSource::UserExplicit
-        && let Some(words) = &provenance.context
-        && consolidation::is_said_by_user(db, user, words).await?
+        && item_type != Some(ItemType::Instruction)
+        && let Some(quote) = &provenance.context
+        && consolidation::is_said_by_user(db, user, quote, key, content).await?
     {
         provenance.trust = Some(Trust::User);
     }
