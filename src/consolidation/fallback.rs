@@ -4,10 +4,11 @@
 //! [`languages`].
 
 use super::category::Category;
+use super::phrases::{has_any, has_no_borders, places};
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
-use crate::languages::{self, Language, PhraseList, SaidPhrases, Script, is_dense, phrase};
+use crate::languages::{self, Language, PhraseList, SaidPhrases, is_dense, phrase};
 use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum statements of one session.
@@ -137,10 +138,6 @@ fn open_in(sentence: &str) -> Option<Category> {
     })
 }
 
-pub(super) fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
-    phrases.iter().any(|phrase| places(plain, phrase, language).next().is_some())
-}
-
 /// Whether a sentence, or what is joined to one, begins with the phrase.
 fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
     let stars = phrase.match_indices('*').map(|(place, _)| place);
@@ -170,32 +167,6 @@ fn begins(plain: &str, phrase: &str, language: &Language) -> bool {
         });
         are_found && (!parts.is_empty() || rest.contains(char::is_alphanumeric))
     })
-}
-
-/// Where the words begin and end, as whole words; a `*` beside a letter stands for the rest of a word.
-pub(super) fn places(
-    plain: &str,
-    part: &str,
-    language: &Language,
-) -> impl Iterator<Item = (usize, usize)> {
-    let is_begun = part.starts_with('*') && !part.starts_with("* ");
-    let words = part.trim_matches('*');
-    let is_open = part.ends_with('*') && !words.ends_with(' ');
-    let words = words.trim();
-    let places = plain.match_indices(words).map(|(place, _)| (place, place + words.len()));
-    places.filter(move |(place, end)| {
-        let is_in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let begins = words.starts_with(char::is_alphanumeric)
-            && is_in_word(plain[..*place].chars().next_back());
-        let goes_on =
-            words.ends_with(char::is_alphanumeric) && is_in_word(plain[*end..].chars().next());
-        has_no_borders(language) || (is_begun || !begins) && (is_open || !goes_on)
-    })
-}
-
-/// Words stand beside each other without blanks, or end in particles.
-fn has_no_borders(language: &Language) -> bool {
-    matches!(language.script, Script::Han | Script::Kana | Script::Hangul)
 }
 
 #[cfg(test)]

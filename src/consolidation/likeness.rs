@@ -1,10 +1,14 @@
 //! Similarity of short texts by their words, and the search for the place in a conversation that a statement
 //! comes from. No model: both run for every fact.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::facts::ExtractedFact;
+use super::phrases::is_unparted;
+use super::proof::{self, OwnSentences};
 use super::quoted::own_words;
+use super::same::StatementWords;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::languages::{self, Languages};
@@ -13,6 +17,8 @@ use crate::sessions::{MessageRole, StoredMessage};
 
 /// A message that contains less of a statement's words is not its source.
 const COVER_MIN: f64 = 0.6;
+/// One that contains less of them in the same form is not asked whether it proves the statement.
+const PROVING_COVER_MIN: f64 = 0.3;
 /// Maximum characters of a stored quote.
 pub const QUOTE_CHARS_MAX: usize = 500;
 
@@ -31,11 +37,6 @@ pub fn words(text: &str) -> HashSet<String> {
         }
     }
     words
-}
-
-/// Chinese, Japanese and Thai do not separate words.
-pub(super) fn is_unparted(c: char) -> bool {
-    matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
 /// The message that a fact comes from, and the quote.
@@ -60,6 +61,10 @@ pub(super) const REPEATED_CHARS_MIN: usize = 8;
 /// The search for one fact, and the best match so far.
 struct SourceSearch<'f> {
     fact: &'f ExtractedFact,
+    /// What a message of the person has to prove; `None`: that its quote is in their own words is enough.
+    claim: Option<String>,
+    /// One does.
+    is_proven: bool,
     repeated: String,
     value: HashSet<String>,
     /// Of the value.
@@ -87,7 +92,10 @@ struct PreparedMessage<'m> {
     flat: String,
     /// The words that the author wrote, without quoted or pasted text. Empty for tool results.
     own_words: HashSet<String>,
+    /// What was inserted as memory, by Keepsake or by whoever forges its tags.
+    inserted: HashSet<String>,
     own_flat: String,
+    own_sentences: OnceCell<OwnSentences>,
     /// The trust of the author's own words, and of the rest.
     own_trust: Trust,
     foreign_trust: Trust,
@@ -109,7 +117,12 @@ impl<'m> PreparedMessage<'m> {
             words: words(&text),
             flat: flat(&text),
             own_words: words(&own),
+            inserted: match text.len() == message.content.len() {
+                true => HashSet::new(),
+                false => words(&message.content),
+            },
             own_flat: flat(&own),
+            own_sentences: OnceCell::new(),
             own_trust,
             foreign_trust,
             message,
@@ -117,9 +130,16 @@ impl<'m> PreparedMessage<'m> {
         }
     }
 
-    /// Only quoted, pasted or a tool's.
+    /// Whether it is the person's, and they say this.
+    fn proves(&self, claim: &str) -> bool {
+        let own = || OwnSentences::of(&self.message.content);
+        self.message.role == MessageRole::User && self.own_sentences.get_or_init(own).say(claim)
+    }
+
+    /// Only quoted, pasted, inserted or a tool's.
     fn is_foreign(&self, word: &str) -> bool {
-        self.words.contains(word) && !self.own_words.contains(word)
+        let is_there = self.words.contains(word) || self.inserted.contains(word);
+        is_there && !self.own_words.contains(word)
     }
 }
 
@@ -131,10 +151,31 @@ struct MatchRank {
 }
 
 /// Finds each fact's message in one pass: it contains the model's quote, or most of the value's words.
-/// A fact gets the lowest trust of its author and of any tool or page that contains its words, unless the user
-/// said them too. Without a source, it gets the lowest trust in the conversation.
+/// What a fact claims. A value that means nothing alone stands in the sentence that the model quotes, or under its key.
+pub fn claim_of_fact(fact: &ExtractedFact) -> Option<String> {
+    let is_quoted = StatementWords::of(&fact.value).is_bare()
+        && words(&fact.value).is_subset(&words(&fact.context));
+    Some(match is_quoted {
+        true => fact.context.clone(),
+        false => proof::claim_of(Some(fact.key.as_str()), &fact.value),
+    })
+}
+
+/// What a relation claims: nothing beside its sentence, if that has a telling word of it. Its names stand in the text
+/// ([`super::named`]), and whose they are may stand in another sentence.
+pub fn claim_of_relation(relation: &ExtractedFact) -> Option<String> {
+    let (value, languages) = (words(&relation.value), languages::of(&relation.value));
+    let said = words(&relation.context);
+    let is_told = value.iter().any(|word| said.contains(word) && !languages.is_common_word(word));
+    (!is_told).then(|| relation.value.clone())
+}
+
+/// What a message of the person proves ([`proof`]) is their word. Else a fact gets the lowest trust of its author and of any
+/// tool or page that contains its words, unless the user said them too; without a source, or as a paraphrase of what the
+/// person said, the lowest trust in the conversation.
 pub fn evidence(
     facts: &[ExtractedFact],
+    claim: impl Fn(&ExtractedFact) -> Option<String>,
     messages: &[StoredMessage],
     tools: &ToolNames<'_>,
 ) -> Vec<FactSource> {
@@ -142,6 +183,8 @@ pub fn evidence(
         .iter()
         .map(|fact| SourceSearch {
             fact,
+            claim: claim(fact),
+            is_proven: false,
             repeated: flat(&fact.context),
             value: words(&fact.value),
             languages: languages::of(&fact.value),
@@ -153,9 +196,12 @@ pub fn evidence(
     let mut least = Trust::Agent;
     for role in [MessageRole::User, MessageRole::Tool, MessageRole::Assistant] {
         let of_role = messages.iter().filter(|message| message.role == role);
-        for message in of_role.filter(|message| !tools.is_own_memory(message)) {
-            let place = PreparedMessage::of(message, tools);
-            if place.words.iter().any(|word| place.is_foreign(word)) {
+        for message in of_role.filter(|message| !tools.is_surely_own_memory(message)) {
+            let mut place = PreparedMessage::of(message, tools);
+            if tools.is_own_memory(message) {
+                place.foreign_trust = Trust::External;
+            }
+            if place.words.iter().chain(&place.inserted).any(|word| place.is_foreign(word)) {
                 least = least.min(place.foreign_trust);
             }
             for one in &mut looked {
@@ -192,24 +238,44 @@ impl SourceSearch<'_> {
         };
         // A quote of something else is better than nothing.
         let is_enough = is_repeated || rank.share >= COVER_MIN;
+        let may_prove = !self.is_proven
+            && (is_repeated || cover(&self.value, &place.own_words) >= PROVING_COVER_MIN);
+        let proves = || match &self.claim {
+            Some(claim) => place.proves(claim),
+            None => {
+                let is_own = place.own_flat.contains(&self.repeated);
+                is_repeated && is_own && place.message.role == MessageRole::User
+            }
+        };
+        if may_prove && proves() {
+            self.is_proven = true;
+            self.best = Some(self.matched(place, rank, place.own_trust));
+            return;
+        }
         let is_better = self.best.as_ref().is_none_or(|BestMatch { rank: best, .. }| {
             !best.is_literal && (rank.is_literal || rank.share > best.share.max(COVER_MIN))
         });
-        if is_enough && is_better {
+        if !self.is_proven && is_enough && is_better {
             let is_own = match rank.is_literal || rank.share < COVER_MIN {
                 true => place.own_flat.contains(&self.repeated),
                 false => cover(&self.value, &place.own_words) >= COVER_MIN,
             };
-            self.best = Some(BestMatch {
-                rank,
-                position: place.message.position,
-                role: place.message.role,
-                text: place.text.clone(),
-                trust: match is_own {
-                    true => place.own_trust,
-                    false => place.foreign_trust,
-                },
-            });
+            // What the person said is not proven by it.
+            let trust = match is_own {
+                true => place.own_trust.min(Trust::Agent),
+                false => place.foreign_trust,
+            };
+            self.best = Some(self.matched(place, rank, trust));
+        }
+    }
+
+    fn matched(&self, place: &PreparedMessage<'_>, rank: MatchRank, trust: Trust) -> BestMatch {
+        BestMatch {
+            rank,
+            position: place.message.position,
+            role: place.message.role,
+            text: place.text.clone(),
+            trust,
         }
     }
 
@@ -223,6 +289,11 @@ impl SourceSearch<'_> {
         let Some(best) = self.best else {
             return FactSource { evidence: None, trust: least.min(of_words) };
         };
+        let trust = match (self.is_proven, best.role) {
+            (true, _) => best.trust,
+            (false, MessageRole::User) => best.trust.min(of_words).min(least),
+            (false, _) => best.trust.min(of_words),
+        };
         let context = words(&self.fact.context);
         let wanted = self.value.union(&context).cloned().collect();
         FactSource {
@@ -231,7 +302,7 @@ impl SourceSearch<'_> {
                 role: best.role,
                 quote: best_sentence(&best.text, &wanted),
             }),
-            trust: best.trust.min(of_words),
+            trust,
         }
     }
 }
@@ -304,7 +375,8 @@ mod tests {
     }
 
     fn look(fact: &ExtractedFact, messages: &[StoredMessage]) -> FactSource {
-        evidence(std::slice::from_ref(fact), messages, &ToolNames::of(messages)).remove(0)
+        let tools = ToolNames::of(messages);
+        evidence(std::slice::from_ref(fact), claim_of_fact, messages, &tools).remove(0)
     }
 
     fn of(fact: &ExtractedFact, messages: &[StoredMessage]) -> Option<FactEvidence> {
@@ -411,14 +483,16 @@ mod tests {
     #[test]
     fn the_users_word_is_what_they_said_and_not_what_they_pasted() {
         let own = [message(1, MessageRole::User, "Hi! My name is Anna, I do it all in \"Helix\".")];
-        for (value, context) in [
-            ("Anna", "my name is Anna"),
-            ("Uses Helix for everything", "I do it all in Helix"),
-            // Said in another language.
-            ("Heißt wie ihre Großmutter", "My name is Anna"),
+        let (explicit, conversation) = (ItemSource::UserExplicit, ItemSource::Conversation);
+        for (value, context, expected) in [
+            ("Anna", "my name is Anna", (explicit, Trust::User)),
+            ("Does it all in Helix", "I do it all in Helix", (explicit, Trust::User)),
+            // A paraphrase, and what the quote does not say.
+            ("Uses Helix for everything", "I do it all in Helix", (conversation, Trust::Agent)),
+            ("Heißt wie ihre Großmutter", "My name is Anna", (conversation, Trust::Agent)),
         ] {
             let (source, trust, _) = seen(value, context, &own);
-            assert_eq!((source, trust), (ItemSource::UserExplicit, Trust::User), "{value}");
+            assert_eq!((source, trust), expected, "{value}");
         }
         let pasted = [message(
             1,

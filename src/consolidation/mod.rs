@@ -19,6 +19,7 @@ pub mod lineage;
 mod model;
 mod named;
 pub mod note;
+mod phrases;
 pub(crate) mod prompt;
 mod proof;
 mod quoted;

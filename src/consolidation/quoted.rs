@@ -3,7 +3,7 @@
 //! came up, but never counts as said by the person. Only a complete construct is pasted text; what follows an unclosed one
 //! is the person's again after a blank line, unless nobody types such an element by hand.
 
-use super::fallback::has_any;
+use super::phrases::has_any;
 use super::sentences::sentences;
 use crate::languages::{self, is_dense, phrase};
 
@@ -319,7 +319,9 @@ fn own_lines(text: &str) -> String {
             is_anothers = seen == fences && fences % 2 == 1;
             continue;
         }
+        // In French with a blank before the colon.
         let label = plain.trim_start_matches('#').trim_start();
+        let label = label.replace(" :", ":").replace("\u{a0}:", ":").replace("\u{202f}:", ":");
         is_anothers =
             !plain.is_empty() && (is_anothers || LABELS.iter().any(|l| label.starts_with(l)));
         mail_lines = match MAIL_LINES.iter().any(|begins| plain.starts_with(begins)) {

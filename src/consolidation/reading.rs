@@ -9,7 +9,7 @@ use super::category::Category;
 use super::episodes::{self, SummaryAuthor};
 use super::facts::{self, ExtractedFact, FactsAnswer, UnreadableAnswer};
 use super::keeping::once_each;
-use super::likeness::{FactSource, evidence, source_seen};
+use super::likeness::{FactSource, claim_of_fact, claim_of_relation, evidence, source_seen};
 use super::model::{Reading, ReadingEnd, SourcedRelation, SourcedStatement};
 use super::named::{self, ExtractedNames, ExtractedRelation};
 use super::prompt::{self, Prompt};
@@ -356,7 +356,7 @@ pub(super) async fn off_the_runtime<T: Send + 'static>(
 /// Finds where each fact was said, which gives its time and its trust.
 fn locate(found: Vec<(ExtractedFact, i32)>, messages: &[StoredMessage]) -> Vec<SourcedStatement> {
     let (facts, ends): (Vec<ExtractedFact>, Vec<i32>) = found.into_iter().unzip();
-    let seen = evidence(&facts, messages, &ToolNames::of(messages));
+    let seen = evidence(&facts, claim_of_fact, messages, &ToolNames::of(messages));
     let has_tools = messages.iter().any(|m| m.role == MessageRole::Tool);
     let each = facts.into_iter().zip(seen).zip(ends);
     each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools)).collect()
@@ -380,7 +380,8 @@ fn locate_connections(
     };
     let facts: Option<Vec<ExtractedFact>> =
         found.iter().map(|(connection, _)| as_fact(connection)).collect();
-    let seen = evidence(&facts.unwrap_or_default(), messages, &ToolNames::of(messages));
+    let (facts, tools) = (facts.unwrap_or_default(), ToolNames::of(messages));
+    let seen = evidence(&facts, claim_of_relation, messages, &tools);
     let each = found.into_iter().zip(seen);
     each.map(|((said, end), seen)| {
         let position = seen.evidence.as_ref().map(|e| e.position);

@@ -3,7 +3,7 @@
 //! or antonym makes another statement, in every language. In a language without lists, and where the language is not
 //! known, nothing may be left out. It must never depend on a model.
 
-use super::likeness::is_unparted;
+use super::phrases::is_unparted;
 use crate::languages::characters::is_unspaced;
 use crate::languages::{self, Language, Languages};
 

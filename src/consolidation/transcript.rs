@@ -103,9 +103,17 @@ impl<'m> ToolNames<'m> {
         self.0.get(message.tool_call_id.as_deref()?).copied()
     }
 
-    /// Whether the message is the result of a Keepsake tool: nothing is learned from it.
+    /// Whether the message is the result of a Keepsake tool, by its name: nothing is learned from it.
     pub fn is_own_memory(&self, message: &StoredMessage) -> bool {
         message.role == MessageRole::Tool && self.of_result(message).is_some_and(is_own_tool)
+    }
+
+    /// Whether that is certain: another server's tool may have the same name behind its prefix.
+    pub fn is_surely_own_memory(&self, message: &StoredMessage) -> bool {
+        let is_ours = |name: &str| {
+            OWN_TOOLS.contains(&name) || name.to_ascii_lowercase().contains(OWN_PREFIX)
+        };
+        self.is_own_memory(message) && self.of_result(message).is_some_and(is_ours)
     }
 
     /// The trust of a tool result: the tool's own, or external if it fetches text by others or is unknown.
@@ -412,7 +420,8 @@ mod tests {
         }
         let told = "Before <keepsake-memory date=\"x\">Drinks oolong.</keepsake-memory> after <keepsake-memory>open";
         let text = only_window(&[message(1, MessageRole::User, told)]);
-        assert_eq!(text, format!("User: Before {OWN_MEMORY} after {OWN_MEMORY}\n"));
+        // Without an end it is text.
+        assert_eq!(text, format!("User: Before {OWN_MEMORY} after <keepsake-memory>open\n"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::period::{Period, PeriodPhase};
 use super::projects::{self, ProjectRef};
 use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::store::ItemOfKey;
-use super::trust::{Newcomer, Verdict, verdict};
+use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{
     ARCHIVED, BEGAN, CONFIRMED, ENDED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED,
     UNCONFIRMED, store,
@@ -205,7 +205,11 @@ pub async fn correct(
         make_room(&mut tx, viewer, &old, new.period(), None, now).await?;
         let renewed = ItemState {
             confidence: said.unwrap_or(old.confidence.max(new.confidence())),
-            trust: old.trust.max(new.trust()),
+            // An agent may repeat what it was told.
+            trust: match new.trust() {
+                Trust::User => Trust::User,
+                _ => old.trust,
+            },
             tags: new.tags().to_vec(),
             expires_at: new.expires_at(now),
             period: new.period(),

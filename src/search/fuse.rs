@@ -19,8 +19,7 @@ pub const USER_WEIGHT: f64 = 0.15;
 /// The share of its signals that an item adds to its neighbours one and two steps away. Not used with late interaction,
 /// which already compares the neighbours' tokens.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
-/// A cosine that stands out by so many deviations has no meaning in common with the query, or all of it (bench/README.md,
-/// "An absolute scale").
+/// A cosine that stands out by so many deviations has none or all of the query's meaning (bench/README.md, "An absolute scale").
 const MEANING: [f64; 2] = [-1.0, 4.0];
 /// Late interaction's share of the meaning, at most; the rest is the embedding's. Tokens alone would rank texts with the same
 /// words above those that say the same in other words.
@@ -40,12 +39,10 @@ const NEARER: f64 = 0.03;
 pub const TURN_WEIGHT: f64 = 0.6;
 /// Factor of the score of a text that states nothing.
 pub const CHATTER_WEIGHT: f64 = 0.4;
-
 /// Factor of the score of what is over or has not begun: what holds ranks first.
 pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
-
 /// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
@@ -99,7 +96,7 @@ pub struct Explanation {
     pub own_weight: f64,
     /// 1; if strength counts, down to 0.5 for a faded memory.
     pub strength: f64,
-    /// 0 to 1; no part of the score, and comparable between answers ([`super::relevance`]).
+    /// 0 to 1, no part of the score ([`super::relevance`]).
     pub relevance: f64,
     /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
     pub scale: f64,

@@ -135,6 +135,8 @@ pub struct ThemeFilter {
 /// Which items may be found, and which signals count besides the text.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
+    /// Leaves this one out.
+    pub except: Option<ItemId>,
     pub theme: Option<ThemeFilter>,
     /// Empty means all.
     pub types: Vec<ItemType>,
@@ -273,6 +275,7 @@ impl SearchQuery {
             text,
             limit: parse_limit(raw.limit, is_spread)?,
             filters: Filters {
+                except: None,
                 theme: parse_theme(raw.theme)?,
                 types: raw.types.to_vec(),
                 status: parse_status(raw.status, raw.day)?,

@@ -8,7 +8,7 @@ use crate::embedding::QueryVector;
 use crate::memories::{ItemId, Status};
 
 /// Memories that have nothing to do with each other are below it (bench/README.md, "How sure").
-const RELEVANCE_MIN: f64 = 0.1;
+const RELEVANCE_MIN: f64 = 0.05;
 
 impl Search {
     /// The memories that are like this one, most relevant first: by the embedding that it has, else by its words. Asks no provider.
@@ -38,9 +38,9 @@ impl Search {
         }
         let query = SearchQuery {
             text: None,
-            // Itself is among them.
-            limit: limit + 1,
+            limit,
             filters: Filters {
+                except: Some(item),
                 status: Some(Status::Active),
                 memories_alone: true,
                 ingredients: Ingredients::OF_STATEMENTS,
@@ -55,8 +55,7 @@ impl Search {
         let text = if vector.is_some() { "" } else { text.as_str() };
         let ranked = self.ranked(tx, user, &held, &query, text, vector.as_ref());
         let mut page = ranked.await?;
-        page.hits.retain(|hit| hit.item.id != item && hit.explanation.relevance >= RELEVANCE_MIN);
-        page.hits.truncate(limit);
+        page.hits.retain(|hit| hit.explanation.relevance >= RELEVANCE_MIN);
         Ok(page)
     }
 }

@@ -8,16 +8,16 @@ use time::macros::format_description;
 const MEMORY_BEGINS: &str = "<keepsake-memory";
 const MEMORY_ENDS: &str = "</keepsake-memory>";
 
-/// The parts of a text before, between and after inserted memory; the whole text if there is none.
+/// The parts of a text before, between and after inserted memory; the whole text if there is none. A tag without an end is
+/// text: anybody may write it.
 pub fn around_own_memory(text: &str) -> Vec<&str> {
     let mut around = Vec::new();
     let mut rest = text;
-    while let Some(begins) = rest.find(MEMORY_BEGINS) {
+    while let Some(begins) = rest.find(MEMORY_BEGINS)
+        && let Some(ends) = rest[begins..].find(MEMORY_ENDS)
+    {
         around.push(&rest[..begins]);
-        rest = match rest[begins..].find(MEMORY_ENDS) {
-            Some(ends) => &rest[begins + ends + MEMORY_ENDS.len()..],
-            None => "",
-        };
+        rest = &rest[begins + ends + MEMORY_ENDS.len()..];
     }
     around.push(rest);
     around

@@ -387,12 +387,12 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
         assert_eq!(user.request(Method::POST, path, Some(body)).await.0, 200, "{said}");
     }
     let claims = async |user: &TestUser, words: &str| {
-        let input = json!({ "type": "fact", "content": format!("Said: {words}"), "source": "user_explicit", "source_context": words });
+        let input = json!({ "type": "fact", "content": words, "source": "user_explicit", "source_context": words });
         let added = user.call("memory_add", input).await;
         let note = added["note"].as_str().unwrap_or_default();
         let trust = added["trust"].as_str().unwrap().to_owned();
         assert_eq!(trust == "agent", note.contains("source_context"), "{added}");
-        let fix = json!({ "item_id": added["id"], "content": format!("Said so: {words}"), "source": "user_explicit", "source_context": words });
+        let fix = json!({ "item_id": added["id"], "content": format!("{words}!"), "source": "user_explicit", "source_context": words });
         let fixed = user.call("memory_correct", fix).await;
         assert_eq!(fixed["trust"], trust, "{fixed}");
         trust

@@ -5,6 +5,7 @@
 use super::WORDS_MAX;
 use super::facts::PromptFact;
 use super::guard::FactNames;
+use crate::consolidation::phrases::is_unparted;
 use crate::consolidation::prompt::Prompt;
 use crate::consolidation::sentences::sentences;
 
@@ -181,7 +182,6 @@ fn within_words(paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 /// Counts blank-separated words; in scripts without blanks, two characters count as one.
 fn count_words(sentence: &str) -> usize {
-    let is_unparted = |c: char| matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
     let unparted = sentence.chars().filter(|c| is_unparted(*c)).count();
     sentence.split_whitespace().count() + unparted / 2
 }

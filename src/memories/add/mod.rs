@@ -165,9 +165,10 @@ async fn resolve_conflict(
     Ok(AddedItem { superseded, ..added })
 }
 
-/// An existing item is stated again: it takes over the new tags and expiry, and the higher confidence, and the higher trust
-/// if the text is identical. A less trusted statement changes nothing. Returns false if the item is not active any more.
-/// Runs in the caller's transaction.
+/// An existing item is stated again: it takes over the new tags, expiry and period. What is not more
+/// trusted than it, or the person's own word, also verifies it, with the higher confidence; the person's word in the same
+/// text raises its trust. An agent may repeat what a tool or a page said: that proves nothing. A less trusted statement changes nothing. Returns false if the item is not
+/// active any more. Runs in the caller's transaction.
 pub async fn restate(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -194,16 +195,24 @@ pub async fn restate(
     {
         period = old.period;
     }
+    // An agent's word again is no evidence for what a tool or a page said.
+    let is_evidence = item.trust() == Trust::User || item.trust() <= old.trust;
     let renewed = ItemState {
-        confidence: old.confidence.max(item.confidence()),
-        trust: match has_its_text {
-            true => old.trust.max(item.trust()),
+        confidence: match is_evidence {
+            true => old.confidence.max(item.confidence()),
+            false => old.confidence,
+        },
+        trust: match item.trust() == Trust::User && has_its_text {
+            true => Trust::User,
             false => old.trust,
         },
         tags: joined(&old.tags, item.tags()),
         expires_at: expiry_of_both(&old, item, now),
         period,
-        last_verified_at: old.last_verified_at.max(Some(item.created_at(now))),
+        last_verified_at: match is_evidence {
+            true => old.last_verified_at.max(Some(item.created_at(now))),
+            false => old.last_verified_at,
+        },
         ..old.state()
     };
     renew(conn, viewer, &old, &renewed, now).await?;

@@ -4,6 +4,7 @@
 pub mod entity;
 pub mod lexical;
 pub mod neighbours;
+mod project_weights;
 pub mod recent;
 mod run;
 pub mod scanned;
@@ -16,17 +17,15 @@ use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
+use self::project_weights::ProjectWeights;
 pub use self::run::ArmQuery;
 use self::when::TimeRange;
-use super::candidate::{
-    CandidateSignals, OTHER_PROJECT_WEIGHT, PROJECT_WEIGHT, is_of_another_project,
-};
+use super::candidate::{CandidateSignals, is_of_another_project};
 use super::query::Filters;
 use super::reader::index::{Index, IndexedSource};
 use super::reader::seen::{SeenSources, ViewerScope};
 use super::reader::vectors;
 use crate::memories::passages::terms;
-use crate::memories::projects::MeantProjects;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
@@ -128,6 +127,7 @@ impl SourceFilter {
                 },
             }
             && source.created_at >= self.since
+            && self.filters.except.is_none_or(|one| one.0 != source.id)
             && (self.filters.tagged.as_ref()).is_none_or(|ids| !is_turn && ids.contains(&source.id))
             && self.filters.embedding.is_none_or(|state| source.embedding == Some(state))
     }
@@ -172,29 +172,6 @@ impl SourceFilter {
     pub fn mask(&self, index: &Index) -> Vec<bool> {
         let sources = index.sources().iter();
         sources.map(|s| !s.is_gone && self.has(s)).collect()
-    }
-}
-
-/// How much sources of projects count.
-struct ProjectWeights {
-    by_project: HashMap<u32, f64>,
-    of_others: f64,
-}
-
-impl ProjectWeights {
-    fn of(index: &Index, meant: &MeantProjects) -> Self {
-        // Where others are named, the question is rather about those.
-        let of_here = if meant.named.is_empty() { PROJECT_WEIGHT } else { 1.0 / PROJECT_WEIGHT };
-        let here = meant.here.as_ref().map(|here| (here.id.0, of_here));
-        let all = meant.named.iter().map(|id| (*id, PROJECT_WEIGHT)).chain(here);
-        Self {
-            by_project: all.filter_map(|(id, w)| Some((index.projects.of(id)?, w))).collect(),
-            of_others: if meant.is_asked_in_one { OTHER_PROJECT_WEIGHT } else { 1.0 },
-        }
-    }
-
-    fn weight(&self, project: u32) -> f64 {
-        self.by_project.get(&project).copied().unwrap_or(self.of_others)
     }
 }
 

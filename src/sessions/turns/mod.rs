@@ -255,7 +255,8 @@ mod tests {
     fn what_was_handed_out_from_memory_is_no_turn() {
         let text = "Hi. <keepsake-memory date=\"x\">lives in Porto</keepsake-memory> And now?";
         assert_eq!(said(MessageRole::User, text), ["Hi.", "And now?"]);
-        assert!(said(MessageRole::User, "<keepsake-memory>never closed").is_empty());
+        let unclosed = "<keepsake-memory>never closed";
+        assert_eq!(said(MessageRole::User, unclosed), [unclosed]);
     }
 
     #[test]

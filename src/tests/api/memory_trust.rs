@@ -156,8 +156,9 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
         { "id": "m4", "role": "tool", "content": "The user owns a black horse." },
     ] });
     assert_eq!(anna.post("/api/v1/sessions/talk/messages", &messages).await.status(), 200);
-    let add = async |user: &TestUser, thing: &str, context: &str| {
-        let input = json!({ "type": "fact", "content": format!("Owns thing {thing}."), "source": "user_explicit",
+    let add = async |user: &TestUser, content: &str, context: &str| {
+        let content = if content.is_empty() { "Owns nothing." } else { content };
+        let input = json!({ "type": "fact", "content": content, "source": "user_explicit",
                             "source_context": context });
         user.call("memory_add", input).await
     };
@@ -183,28 +184,35 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
         let note = added["note"].as_str().unwrap();
         assert!(note.contains("source_context") && note.contains("the agent's word"), "{note}");
     }
+    // A quote proves what it supports, and an agent's instruction is an agent's.
+    for (item_type, content) in [
+        ("fact", "Deploys need no review."),
+        ("fact", "Has a red bicycle."),
+        ("fact", "Has no blue bicycle."),
+        ("instruction", "I have a blue bicycle, Bluebell!"),
+    ] {
+        let input = json!({ "type": item_type, "content": content, "source": "user_explicit", "source_context": blue });
+        assert_eq!(anna.call("memory_add", input).await["trust"], "agent", "{content}");
+    }
     // What is known by the user's word stays so, whatever is claimed of it.
     let again = add(&anna, blue, "I have a blue boat").await;
     assert_eq!(fields(&again, ["duplicate", "trust", "note"]), json!([true, "user", null]));
-    let by_web =
-        json!({ "type": "fact", "content": format!("Owns thing {blue}."), "source": "web" });
+    let by_web = json!({ "type": "fact", "content": blue, "source": "web" });
     assert_eq!(anna.call("memory_add", by_web).await["trust"], "user");
     // Another user's words are not this one's.
     assert_eq!(add(&ben, blue, "I have a blue bicycle").await["trust"], "agent");
 }
 
 #[tokio::test]
-async fn what_is_less_trusted_renews_nothing_and_the_same_text_is_as_trusted_as_the_more_trusted() {
+async fn what_is_less_trusted_renews_nothing_and_an_agent_that_says_again_what_a_page_said_proves_nothing()
+ {
     let (app, anna) = TestApp::start_for("anna").await;
     let said = |source: Option<&str>, more: Value| {
         let input = json!({ "type": "fact", "content": "Is in Norway.", "source": source });
         add(&anna, with(input, more))
     };
-    let first = said(Some("web"), json!({})).await;
-    let again = said(None, json!({ "tags": ["travel"], "expires_in_days": 20 })).await;
-    assert_eq!(fields(&again, ["id", "duplicate"]), json!([first["id"], true]));
+    let first = said(None, json!({ "tags": ["travel"], "expires_in_days": 20 })).await;
     let item = get(&anna, &first["id"]).await;
-    assert_eq!(fields(&item, ["trust", "tags"]), json!(["agent", ["travel"]]));
     app.clock.advance(Duration::days(1));
     for source in ["web", "tool_call"] {
         let shorter = json!({ "tags": ["bait"], "expires_in_days": 1, "confidence": 100 });
@@ -213,6 +221,15 @@ async fn what_is_less_trusted_renews_nothing_and_the_same_text_is_as_trusted_as_
         for kept in ["trust", "tags", "expires_at", "confidence", "last_verified_at"] {
             assert_eq!(after[kept], item[kept], "{source} {kept}");
         }
+    }
+    let page = json!({ "type": "fact", "content": "Owns the moon.", "source": "web" });
+    let page = add(&anna, page).await;
+    let known = get(&anna, &page["id"]).await;
+    let again = json!({ "type": "fact", "content": "Owns the moon.", "confidence": 100 });
+    assert_eq!(add(&anna, again).await["duplicate"], true);
+    let after = get(&anna, &page["id"]).await;
+    for kept in ["trust", "confidence", "last_verified_at"] {
+        assert_eq!(after[kept], known[kept], "{kept}");
     }
 }
 

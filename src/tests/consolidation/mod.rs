@@ -14,6 +14,7 @@ mod flush;
 mod guesses;
 mod kept;
 mod lineage;
+mod poison;
 mod real_model;
 mod reflection;
 mod summary;

@@ -1,14 +1,16 @@
 //! Whether a text is the person's own word: the one function that decides it, for tools, reading, summaries, import and
 //! correction. By words, without a model: what it cannot prove is not the person's.
 
+mod words;
+
 use std::collections::HashSet;
 
-use super::fallback::has_any;
+use self::words::{Word, clauses, unwrapped, words_of};
+use super::phrases::{has_any, has_no_borders, is_unparted, places};
 use super::quoted::own_words;
 use super::same::StatementWords;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
-use crate::languages::characters::{fold, is_unspaced, lower};
 use crate::languages::{self, Language, Languages, PhraseList, Script, phrase};
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::with_key;
@@ -19,6 +21,8 @@ const BEGINNING_SHARE_OF_NAME: f64 = 0.7;
 const BEGINNING_MIN: usize = 4;
 /// What is told by several clauses has so much of their words.
 const TOLD_SHARE: f64 = 0.6;
+/// In a script without spaces, a longer value means something without its key.
+const BARE_CHARS_MAX: usize = 4;
 /// A longer label in front of a colon is a clause.
 const LABEL_WORDS_MAX: usize = 4;
 /// Limits of what is read of a message.
@@ -33,7 +37,9 @@ pub fn proves(content: &str, message: &str) -> bool {
 
 /// What a memory claims. A key is a part of it where the value means nothing alone.
 pub fn claim_of(key: Option<&str>, content: &str) -> String {
-    with_key(key.filter(|_| StatementWords::of(content).is_bare()), content).into_owned()
+    let is_dense = content.chars().filter(|c| is_unparted(*c)).count() > BARE_CHARS_MAX;
+    let is_bare = !is_dense && StatementWords::of(content).is_bare();
+    with_key(key.filter(|_| is_bare), content).into_owned()
 }
 
 /// The person's own sentences of one message, without those that ask.
@@ -57,22 +63,14 @@ struct Clause {
     asks: bool,
 }
 
-/// A word or, in a script without spaces, two adjacent characters.
-#[derive(Clone, Debug)]
-struct Word {
-    folded: String,
-    stems: Vec<String>,
-    /// A name or a number.
-    is_value: bool,
-    /// Occurs in nearly every text.
-    is_common: bool,
-}
-
 impl OwnSentences {
     pub fn of(message: &str) -> Self {
         let own = own_words(&without_own_memory(message));
         let languages = languages::of(&own);
-        let all = sentences(&own).take(SENTENCES_MAX);
+        // A terminal breaks lines inside sentences.
+        let joined = unwrapped(&own);
+        let broken = (joined != own).then(|| sentences(&joined)).into_iter().flatten();
+        let all = sentences(&own).chain(broken).take(SENTENCES_MAX);
         let sentences: Vec<OwnSentence> =
             all.map(|sentence| OwnSentence::of(sentence, languages)).collect();
         let clauses = sentences.iter().flat_map(|sentence| &sentence.clauses);
@@ -91,7 +89,7 @@ impl OwnSentences {
     }
 
     fn say_in_one(&self, content: &str) -> bool {
-        let claim = Claim::of(content, self.languages);
+        let claim = OwnClaim::of(content, self.languages);
         !claim.telling.is_empty()
             && claim.values().all(|value| self.may_have(value))
             && self.sentences.iter().any(|sentence| claim.is_made_in(sentence))
@@ -141,7 +139,7 @@ impl Clause {
         languages::all().any(|(_, language)| {
             let own = &language.own;
             let is_first = |list: &PhraseList| list.iter().any(|one| is_word(first, one));
-            match has_no_spaces(language) {
+            match has_no_borders(language) {
                 true => is_of(&self.plain, language) && has_any(&self.plain, &own.asking, language),
                 false => {
                     let is_speaker = own.speaker.iter().any(|one| is_word(second, one));
@@ -166,12 +164,8 @@ fn is_of(plain: &str, language: &Language) -> bool {
     plain.chars().any(|c| Script::of(c) == Some(language.script))
 }
 
-fn has_no_spaces(language: &Language) -> bool {
-    matches!(language.script, Script::Han | Script::Kana | Script::Hangul)
-}
-
 /// What a text claims.
-struct Claim {
+struct OwnClaim {
     plain: String,
     telling: Vec<Word>,
     folded: HashSet<String>,
@@ -186,7 +180,7 @@ enum Label {
     Home,
 }
 
-impl Claim {
+impl OwnClaim {
     fn of(content: &str, of_message: Languages) -> Self {
         let languages = languages::of(content).or(of_message);
         let (label, text) = label_of(content);
@@ -378,10 +372,10 @@ fn speaks(plain: &str, language: &Language) -> bool {
     language.own.speaker.iter().any(|speaker| {
         plain.match_indices(speaker.trim_end_matches('*')).any(|(at, found)| {
             let rest = &plain[at + found.len()..];
-            let is_whole = has_no_spaces(language)
+            let is_whole = has_no_borders(language)
                 || !plain[..at].ends_with(char::is_alphanumeric)
                     && (speaker.ends_with('*') || !rest.starts_with(char::is_alphanumeric));
-            let is_my = has_no_spaces(language)
+            let is_my = has_no_borders(language)
                 && language.own.others.iter().any(|other| {
                     let rest = rest.trim_start_matches(['的', 'の', '의', ' ']);
                     rest.starts_with(other.trim_end_matches('*'))
@@ -394,7 +388,7 @@ fn speaks(plain: &str, language: &Language) -> bool {
 }
 
 fn has_one(plain: &str, wanted: &str, language: &Language) -> bool {
-    super::fallback::places(plain, wanted, language).next().is_some()
+    places(plain, wanted, language).next().is_some()
 }
 
 /// Like [`has_any`], for phrases with `*` between their words.
@@ -402,7 +396,7 @@ fn says_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
     phrases.iter().any(|phrase| {
         let mut rest = plain;
         phrase.split('*').map(str::trim).filter(|part| !part.is_empty()).all(|part| {
-            let found = super::fallback::places(rest, part, language).next();
+            let found = places(rest, part, language).next();
             rest = found.map_or("", |(_, end)| &rest[end..]);
             found.is_some()
         })
@@ -436,7 +430,7 @@ fn without_person(text: &str) -> String {
         names.sort_by_key(|name| std::cmp::Reverse(name.len()));
         names.into_iter().find_map(|name| {
             let rest = plain.strip_prefix(name)?;
-            let goes_on = rest.starts_with(char::is_alphanumeric) && !has_no_spaces(language);
+            let goes_on = rest.starts_with(char::is_alphanumeric) && !has_no_borders(language);
             (!goes_on).then(|| name.chars().count())
         })
     };
@@ -450,77 +444,6 @@ fn without_person(text: &str) -> String {
         .trim_start_matches(['は', 'が', 'は'])
         .trim()
         .to_owned()
-}
-
-/// Parts of a sentence at commas, colons, dashes, and words that join two sentences.
-fn clauses(sentence: &str, languages: Languages) -> impl Iterator<Item = &str> {
-    let is_end = |at: usize, c: char| {
-        let after = sentence[at + c.len_utf8()..].chars().next();
-        match c {
-            ',' | ';' | ':' | '-' | '.' | '!' | '?' | '؟' | '।' => {
-                after.is_none_or(char::is_whitespace)
-            }
-            '—' | '–' | '，' | '；' | '：' | '、' | '،' | '。' | '！' | '？' | '(' | ')' | '|'
-            | '\n' => true,
-            _ => false,
-        }
-    };
-    let ends = sentence.char_indices().filter(|(at, c)| is_end(*at, *c));
-    let ends = ends.map(|(at, c)| at + c.len_utf8());
-    let is_join = |word: &str| {
-        let joins = |language: &Language| language.said.joins.iter().any(|join| join == word);
-        languages.iter().any(|language| !has_no_spaces(language) && joins(language))
-    };
-    let words = sentence.split_whitespace().filter(|word| is_join(&phrase(word)));
-    let mut ends: Vec<usize> = ends
-        .chain(words.map(|word| word.as_ptr() as usize - sentence.as_ptr() as usize))
-        .chain([sentence.len()])
-        .collect();
-    ends.sort_unstable();
-    ends.into_iter()
-        .scan(0, |from, end| Some(&sentence[std::mem::replace(from, end)..end]))
-        .map(str::trim)
-        .filter(|clause| clause.contains(char::is_alphanumeric))
-}
-
-fn words_of(text: &str, languages: Languages) -> Vec<Word> {
-    let mut words = Vec::new();
-    // Names in a script without spaces stand between them.
-    let text: String = text.chars().filter(|c| !"「」『』《》〈〉".contains(*c)).collect();
-    let is_border =
-        |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’' | '+' | '#') && !is_mark(c);
-    let all = text.split(is_border).map(|word| word.trim_matches(['\'', '’']));
-    for (n, word) in all.filter(|word| !word.is_empty()).enumerate() {
-        let is_value =
-            word.contains(char::is_numeric) || n > 0 && word.starts_with(char::is_uppercase);
-        // Genitives, and endings that Turkish writes after an apostrophe.
-        let part = word.split(['\'', '’']).find(|part| part.chars().count() > 1).unwrap_or(word);
-        let chars: Vec<char> = lower(part).chars().collect();
-        if chars.iter().any(|c| is_unspaced(*c)) && chars.len() > 2 {
-            words.extend(chars.windows(2).map(|pair| Word {
-                folded: pair.iter().collect(),
-                stems: Vec::new(),
-                is_value: false,
-                is_common: languages.is_common_word(&pair.iter().collect::<String>()),
-            }));
-            continue;
-        }
-        let folded = fold(part);
-        words.push(Word {
-            stems: languages.stems(part, &folded),
-            is_common: match is_value {
-                true => languages.is_stop_word(part),
-                false => languages.is_common_word(part),
-            },
-            folded,
-            is_value,
-        });
-    }
-    words
-}
-
-fn is_mark(c: char) -> bool {
-    unicode_normalization::char::is_combining_mark(c)
 }
 
 #[cfg(test)]
@@ -547,7 +470,7 @@ mod tests {
     #[test]
     fn what_a_person_says_is_proven_and_nothing_else() {
         let cases: Cases =
-            toml::from_str(include_str!("../tests/behaviour/own_word.toml")).expect("valid");
+            toml::from_str(include_str!("../../tests/behaviour/own_word.toml")).expect("valid");
         let mut wrong = [Vec::new(), Vec::new()];
         for case in &cases.case {
             if proves(&case.content, &case.message) != case.is_own {
