@@ -125,6 +125,9 @@ impl Default for AskLimits {
     }
 }
 
+/// Limit on the messages with a quote that are asked whether they prove what it is given for.
+const PROVING_MAX: usize = 10;
+
 /// Whether a stored message of the user has this quote in their own words, and proves the content ([`proof`]).
 pub async fn is_said_by_user(
     db: &Db,
@@ -147,7 +150,8 @@ pub async fn is_said_by_user(
     let content = proof::claim_of(key.map(ItemKey::as_str), content);
     let is_own = move || {
         let own = |text: &String| likeness::flat(&quoted::own_words(&without_own_memory(text)));
-        said.iter().any(|text| own(text).contains(&words) && proof::proves(&content, text))
+        let quoted = said.iter().filter(|text| own(text).contains(&words));
+        quoted.take(PROVING_MAX).any(|text| proof::proves(&content, text))
     };
     Ok(reading::off_the_runtime(is_own).await)
 }

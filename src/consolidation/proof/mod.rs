@@ -28,6 +28,8 @@ const LABEL_WORDS_MAX: usize = 4;
 /// Limits of what is read of a message.
 const SENTENCES_MAX: usize = 2_000;
 const CLAUSES_MAX: usize = 40;
+/// Limit on the telling words of a statement: a longer text is not what one sentence says.
+const TELLING_MAX: usize = 60;
 
 /// Whether the person says this in their own words of the message: its telling words stand in one sentence of theirs, or in
 /// one for each of its clauses, with the same negations, conditions and persons, and no sentence that asks.
@@ -90,7 +92,7 @@ impl OwnSentences {
 
     fn say_in_one(&self, content: &str) -> bool {
         let claim = OwnClaim::of(content, self.languages);
-        !claim.telling.is_empty()
+        (1..=TELLING_MAX).contains(&claim.telling.len())
             && claim.values().all(|value| self.may_have(value))
             && self.sentences.iter().any(|sentence| claim.is_made_in(sentence))
     }
@@ -214,17 +216,25 @@ impl OwnClaim {
     /// In the fewest clauses of the sentence that have its words.
     fn is_made_in(&self, sentence: &OwnSentence) -> bool {
         let all = &sentence.clauses;
-        let has = |run: &[Clause]| {
-            self.telling.iter().all(|word| {
-                let mut there = run.iter().flat_map(|clause| &clause.words);
-                there.any(|other| self.is_same(word, other))
-            })
-        };
+        // Of each word, the clauses that have it, as bits.
+        let mut having = Vec::with_capacity(self.telling.len());
+        for word in &self.telling {
+            let has = |clause: &Clause| clause.words.iter().any(|other| self.is_same(word, other));
+            let bits = all.iter().enumerate().filter(|(_, clause)| has(clause));
+            match bits.fold(0_u64, |bits, (n, _)| bits | 1 << n) {
+                0 => return false,
+                bits => having.push(bits),
+            }
+        }
         for length in 1..=all.len() {
-            let mut having = all.windows(length).enumerate().filter(|(_, run)| has(run)).peekable();
-            if having.peek().is_some() {
-                let is_told = |run: &[Clause]| length == 1 || self.is_told_by(run);
-                return having.any(|(at, run)| is_told(run) && self.is_as_said(sentence, at, run));
+            let bits = u64::MAX >> (64 - length);
+            let has_all = |at: &usize| having.iter().all(|has| has & (bits << at) != 0);
+            let mut runs = (0..=all.len() - length).filter(has_all).peekable();
+            if runs.peek().is_some() {
+                return runs.any(|at| {
+                    let run = &all[at..at + length];
+                    (length == 1 || self.is_told_by(run)) && self.is_as_said(sentence, at, run)
+                });
             }
         }
         false
@@ -262,6 +272,14 @@ impl OwnClaim {
             true => spoken().map(|(_, language)| language).collect(),
             false => self.languages.iter().filter(|language| is_of(&plain, language)).collect(),
         };
+        // No list says how this language negates: all words are the same.
+        if meant.is_empty() || self.languages.is_empty() {
+            let said = run.iter().flat_map(|clause| &clause.words);
+            let mut said = said.filter(|word| !self.folded.contains(&word.folded));
+            if said.next().is_some() {
+                return false;
+            }
+        }
         let is_parted = meant.iter().any(|language| {
             let own = &language.own;
             let count = |text: &str| {
@@ -464,6 +482,31 @@ mod tests {
         message: String,
         content: String,
         is_own: bool,
+    }
+
+    #[test]
+    fn in_a_language_without_lists_only_the_same_words_are_proven() {
+        for (content, message, is_own) in [
+            ("Μένω στο Βόλο", "Μένω στο Βόλο.", true),
+            ("Μένω στο Βόλο", "Δεν μένω στο Βόλο.", false),
+            ("sống ở Huế", "Tôi không sống ở Huế nữa.", false),
+            ("גר בחיפה", "אני לא גר בחיפה.", false),
+            ("the of and", "the of and", true),
+            ("", "I live in Graz.", false),
+            ("42", "I live in Graz.", false),
+        ] {
+            assert_eq!(proves(content, message), is_own, "{message} → {content}");
+        }
+    }
+
+    #[test]
+    fn long_and_odd_messages_are_read_in_no_time() {
+        let words: String = (0..20_000).map(|n| format!("w{n}, ")).collect();
+        for message in [&words, &"i ".repeat(50_000), &"a, ".repeat(30_000), &"?".repeat(90_000)] {
+            for content in [&words[..2_000], "w1 w2 w3", "i i i i"] {
+                proves(content, message);
+            }
+        }
     }
 
     /// Written by someone who had not read the code. A false one that is proven is a hole, a true one that is not is a loss.

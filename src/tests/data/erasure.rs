@@ -147,15 +147,18 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
 }
 
 pub async fn upload(browser: &Browser, file: String) {
-    let part = Part::bytes(file.into_bytes()).file_name("memory.jsonl");
-    let response = browser
-        .client
-        .post(format!("{}/data/import", browser.base))
-        .header("sec-fetch-site", "same-origin")
-        .multipart(Form::new().part("file", part))
-        .send()
-        .await
-        .unwrap();
+    let send = async || {
+        let part = Part::bytes(file.clone().into_bytes()).file_name("memory.jsonl");
+        let request = browser.client.post(format!("{}/data/import", browser.base));
+        let request = request.header("sec-fetch-site", "same-origin");
+        request.multipart(Form::new().part("file", part)).send().await.unwrap()
+    };
+    let mut response = send().await;
+    // The server may not have noticed yet that an upload before this one was broken off.
+    while response.status() == 429 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        response = send().await;
+    }
     assert_eq!(response.status(), 303, "{}", response.text().await.unwrap());
     until("the import ends", async || browser.get("/data").await.1.contains("The last import"))
         .await;
