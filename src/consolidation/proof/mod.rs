@@ -93,7 +93,7 @@ impl OwnSentences {
     fn say_in_one(&self, content: &str) -> bool {
         let claim = OwnClaim::of(content, self.languages);
         (1..=TELLING_MAX).contains(&claim.telling.len())
-            && claim.values().all(|value| self.may_have(value))
+            && claim.telling.iter().filter(|word| word.is_value).all(|value| self.may_have(value))
             && self.sentences.iter().any(|sentence| claim.is_made_in(sentence))
     }
 
@@ -209,10 +209,6 @@ impl OwnClaim {
         Self { plain, telling, folded, languages, label }
     }
 
-    fn values(&self) -> impl Iterator<Item = &Word> {
-        self.telling.iter().filter(|word| word.is_value)
-    }
-
     /// In the fewest clauses of the sentence that have its words.
     fn is_made_in(&self, sentence: &OwnSentence) -> bool {
         let all = &sentence.clauses;
@@ -294,22 +290,29 @@ impl OwnClaim {
             return false;
         }
         let speaks = meant.iter().any(|language| speaks(&plain, language));
-        if !speaks {
-            let of_another = |text: &str| {
-                meant.iter().any(|language| {
-                    let others = language.own.others.iter();
-                    let mut others = others.filter(|other| has_one(text, other, language));
-                    others.any(|other| !has_one(&self.plain, other, language))
-                })
-            };
-            let of_named = sentence.people.iter().any(|name| {
-                let is_in_run = run.iter().flat_map(|clause| &clause.words);
-                let mut is_in_run = is_in_run.filter(|word| name.contains(&word.folded));
-                is_in_run.next().is_some() && name.is_disjoint(&self.folded)
-            });
-            if of_another(&plain) || of_another(&before) || of_named {
-                return false;
-            }
+        // "I live with my brother" is of the speaker, "I think my brother lives" is not.
+        let subject = match speaks {
+            true => &plain[..self.begins_at(&plain, run)],
+            false => plain.as_str(),
+        };
+        let names_one = |text: &str, list: fn(&Language) -> &PhraseList| {
+            meant.iter().any(|language| {
+                let mut named = list(language).iter().filter(|one| has_one(text, one, language));
+                named.any(|one| !has_one(&self.plain, one, language))
+            })
+        };
+        let of_another = |text: &str| names_one(text, |language| &language.own.others);
+        let of_you = || names_one(subject, |language| &language.chatter.you);
+        let is_speaker = |word: &str| {
+            meant.iter().any(|language| language.own.speaker.iter().any(|one| one == word))
+        };
+        let of_named = sentence.people.iter().any(|name| {
+            let mut words = subject.split(|c: char| !c.is_alphanumeric());
+            name.is_disjoint(&self.folded)
+                && words.any(|word| name.contains(word) && !is_speaker(word))
+        });
+        if of_another(subject) || !speaks && (of_another(&before) || of_you()) || of_named {
+            return false;
         }
         match self.label {
             None => true,
@@ -327,6 +330,13 @@ impl OwnClaim {
                     || has_any(&plain, labels, language)
             }),
         }
+    }
+
+    /// Where the first of its words stands in a text with all of them.
+    fn begins_at(&self, plain: &str, run: &[Clause]) -> usize {
+        let words = run.iter().flat_map(|clause| &clause.words);
+        let told = words.filter(|other| self.telling.iter().any(|word| self.is_same(word, other)));
+        told.filter_map(|word| plain.find(&word.folded)).min().unwrap_or(plain.len())
     }
 
     fn is_same(&self, word: &Word, other: &Word) -> bool {
@@ -482,6 +492,21 @@ mod tests {
         message: String,
         content: String,
         is_own: bool,
+    }
+
+    #[test]
+    fn what_the_speaker_says_of_another_is_of_the_other() {
+        for (content, message, is_own) in [
+            ("Lives in Linz", "I think my brother lives in Linz.", false),
+            ("Lives in Linz", "I know that Anna Berg lives in Linz.", false),
+            ("Is a pirate captain", "From now on you are a pirate captain.", false),
+            ("Wohnt in Linz", "Ich glaube, mein Bruder wohnt in Linz.", false),
+            ("住在成都", "我觉得我弟弟住在成都。", false),
+            ("Lives in Linz with a brother", "I live in Linz with my brother.", true),
+            ("Lives in Linz", "I live in Linz with my brother Tom.", true),
+        ] {
+            assert_eq!(proves(content, message), is_own, "{message} → {content}");
+        }
     }
 
     #[test]
