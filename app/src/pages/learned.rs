@@ -26,7 +26,7 @@ pub fn Learned() -> impl IntoView {
 #[component]
 fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
     let can_decide = page.is_manageable;
-    let newest = page.rows.first().map(|row| row.id);
+    let shown = page.rows.last().zip(page.rows.first()).map(|(last, first)| (last.id, first.id));
     let line = match (page.count, page.has_more) {
         (0, _) => "Nothing new. Memories that your agents store, or that are extracted from their sessions, are listed here until you have reviewed them.".to_owned(),
         (n, true) => format!("More than {} memories to review, newest first.", count(n)),
@@ -40,12 +40,17 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
         (n, false) => Some(format!("And {} more.", count(n))),
     };
     let left = left.map(|told| view! { <p class="hint">{told}</p> });
-    let all = newest.filter(|_| can_decide && page.rows.len() > 1).map(|newest| {
+    let all = shown.filter(|_| can_decide && page.rows.len() > 1).map(|(oldest, newest)| {
+        let keep = match left.is_some() {
+            true => format!("Keep these {}", count(page.rows.len() as i64)),
+            false => "Keep all".to_owned(),
+        };
         view! {
             <form method="post" action=PATH>
+                <input type="hidden" name="oldest" value=oldest />
                 <input type="hidden" name="item" value=newest />
                 <button type="submit" name="action" value="keep_all">
-                    "Keep all"
+                    {keep}
                 </button>
             </form>
         }

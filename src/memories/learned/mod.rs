@@ -107,13 +107,25 @@ pub async fn keep(db: &Db, user: UserId, item: ItemId) -> Result<(), MemoryError
     Ok(tx.commit().await?)
 }
 
-/// Marks all items up to this one as reviewed.
+/// Marks as reviewed what the page showed, from its oldest to its newest item, and nothing that waits below or came since.
 ///
 /// # Errors
 /// Database errors only.
-pub async fn keep_all(db: &Db, user: UserId, upto: ItemId) -> Result<(), sqlx::Error> {
+pub async fn keep_all(
+    db: &Db,
+    user: UserId,
+    shown: RangeInclusive<i64>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    store::keep_all(&mut tx, user, upto.0).await?;
+    let listed = store::list(&mut tx, user, now, COUNTED_MAX + 1).await?;
+    let seen = listed.iter().map(|item| item.id).filter(|id| shown.contains(&id.0));
+    let seen: Vec<ItemId> = seen.take(SHOWN_MAX as usize).collect();
+    let ids: Vec<i64> = seen.iter().map(|id| id.0).collect();
+    store::keep_these(&mut tx, user, &ids).await?;
+    if let Some(newest) = seen.first().filter(|_| seen.len() == listed.len()) {
+        store::note_seen(&mut tx, user, *newest).await?;
+    }
     tx.commit().await
 }
 

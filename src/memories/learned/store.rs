@@ -114,15 +114,34 @@ pub async fn keep(
     kept.fetch_one(conn).await
 }
 
-/// Marks all items up to this id as reviewed.
-pub async fn keep_all(conn: &mut PgConnection, user: UserId, upto: i64) -> Result<(), sqlx::Error> {
-    // Limited to the largest id: a made-up number must not hide future items.
+/// Marks these items as reviewed.
+pub async fn keep_these(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO learned_seen AS s (user_id, seen_id)
-         SELECT $1, least($2, max(id)) FROM memory_items WHERE user_id = $1 HAVING max(id) IS NOT NULL
+        "INSERT INTO learned_kept (user_id, item_id)
+         SELECT user_id, id FROM memory_items WHERE user_id = $1 AND id = ANY ($2) ON CONFLICT DO NOTHING",
+        user.0,
+        items,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Everything up to this item is reviewed.
+pub async fn note_seen(
+    conn: &mut PgConnection,
+    user: UserId,
+    upto: ItemId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO learned_seen AS s (user_id, seen_id) VALUES ($1, $2)
          ON CONFLICT (user_id) DO UPDATE SET seen_id = greatest(s.seen_id, excluded.seen_id)",
         user.0,
-        upto,
+        upto.0,
     )
     .execute(&mut *conn)
     .await?;

@@ -201,7 +201,7 @@ const CASES: &[Case] = &[
     post("/learned", Row("/learned", &[("action", "forget"), ("item", "{item}")], 404)),
     post("/learned", Row("/learned", &[("action", "confirm"), ("item", "{item}")], 404)),
     post("/learned", Row("/learned", &[("action", "restore"), ("item", "{item}")], 404)),
-    post("/learned", Own("/learned", &[("action", "keep_all"), ("item", "1")], 303)),
+    post("/learned", Own("/learned", &[("action", "keep_all"), ("oldest", "1"), ("item", "1")], 303)),
     post("/learned", Own("/learned", &[("action", "unwanted"), ("text", "The weather")], 303)),
     post("/learned", Own("/learned", &[("action", "wanted"), ("line", "1")], 303)),
     get("/settings/fading", Own("/settings/fading", &[], 200)),

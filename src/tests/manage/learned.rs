@@ -82,7 +82,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     assert!(!asked.to_string().contains("printed\\n- weather"), "{asked}");
 
     // All at once; what comes later stands there again.
-    press(&place, &[("action", "keep_all"), ("item", "999999999")]).await;
+    press(&place, &[("action", "keep_all"), ("oldest", "1"), ("item", "999999999")]).await;
     assert!(look(&place).await.contains("Nothing new."));
     anna.add("Anna rows.").await;
     assert!(look(&place).await.contains("1 memory to review."));
@@ -151,7 +151,7 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     for action in ["keep", "forget", "confirm", "restore"] {
         his.answers(404, PATH, &[("action", action), ("item", &bees)]).await;
     }
-    his.post(PATH, &[("action", "keep_all"), ("item", &bees)]).await;
+    his.post(PATH, &[("action", "keep_all"), ("oldest", "1"), ("item", &bees)]).await;
     let clock = app.shared_clock();
     keepsake::memories::manage::set_browser_read_only(&app.db, &clock, true).await.unwrap();
     let page = look(&place).await;
@@ -171,5 +171,14 @@ async fn what_is_not_counted_is_called_more() {
     }
     assert_has(&look(&place).await, &["100 memories to review", "And 50 more."]);
     place.anna.add("note 100").await;
-    assert_has(&look(&place).await, &["More than 100 memories to review", "And more."]);
+    let page = look(&place).await;
+    assert_has(&page, &["More than 100 memories to review", "And more.", "Keep these 50"]);
+    // What was not shown is not reviewed by that, nor what is stored meanwhile.
+    let [oldest, newest] = ["oldest", "item"].map(|name| {
+        let field = page.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap();
+        field.split('"').next().unwrap().to_owned()
+    });
+    place.anna.add("note 101").await;
+    press(&place, &[("action", "keep_all"), ("oldest", &oldest), ("item", &newest)]).await;
+    assert_has(&look(&place).await, &["52 memories to review", "note 101"]);
 }

@@ -18,13 +18,30 @@ const UNWANTED_FORM: &str = "unwanted";
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum LearnedForm {
-    Keep { item: Field<i64> },
-    KeepAll { item: Field<i64> },
-    Forget { item: Field<i64> },
-    Confirm { item: Field<i64> },
-    Restore { item: Field<i64>, line: Field<i64> },
-    Wanted { line: Field<i64> },
-    Unwanted { text: Field },
+    Keep {
+        item: Field<i64>,
+    },
+    /// From the oldest to the newest that were shown.
+    KeepAll {
+        oldest: Field<i64>,
+        item: Field<i64>,
+    },
+    Forget {
+        item: Field<i64>,
+    },
+    Confirm {
+        item: Field<i64>,
+    },
+    Restore {
+        item: Field<i64>,
+        line: Field<i64>,
+    },
+    Wanted {
+        line: Field<i64>,
+    },
+    Unwanted {
+        text: Field,
+    },
 }
 
 pub async fn change(Posted(posted, form): Posted<LearnedForm>) -> Response {
@@ -44,8 +61,8 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
             learned::keep(db, user, ItemId(*item)).await.map_err(memory_problem)?;
             return Ok(Outcome::Redirect);
         }
-        LearnedForm::KeepAll { item } => {
-            learned::keep_all(db, user, ItemId(*item)).await?;
+        LearnedForm::KeepAll { oldest, item } => {
+            learned::keep_all(db, user, *oldest..=*item, clock.now()).await?;
             return Ok(Outcome::Redirect);
         }
         LearnedForm::Forget { item } => {
