@@ -154,7 +154,8 @@ struct MatchRank {
 /// What a fact claims. A value that means nothing alone stands in the sentence that the model quotes, or under its key.
 pub fn claim_of_fact(fact: &ExtractedFact) -> Option<String> {
     let is_quoted = StatementWords::of(&fact.value).is_bare()
-        && words(&fact.value).is_subset(&words(&fact.context));
+        && words(&fact.value).is_subset(&words(&fact.context))
+        && proof::is_plain(&fact.context, &fact.value, true);
     Some(match is_quoted {
         true => fact.context.clone(),
         false => proof::claim_of(Some(fact.key.as_str()), &fact.value),
@@ -167,7 +168,8 @@ pub fn claim_of_relation(relation: &ExtractedFact) -> Option<String> {
     let (value, languages) = (words(&relation.value), languages::of(&relation.value));
     let said = words(&relation.context);
     let is_told = value.iter().any(|word| said.contains(word) && !languages.is_common_word(word));
-    (!is_told).then(|| relation.value.clone())
+    let is_enough = is_told && proof::is_plain(&relation.context, &relation.value, false);
+    (!is_enough).then(|| relation.value.clone())
 }
 
 /// What a message of the person proves ([`proof`]) is their word. Else a fact gets the lowest trust of its author and of any

@@ -404,12 +404,12 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
         (&only, "agent", "user"),
         (&alone, "agent", "agent"),
     ] {
-        assert_eq!(claims(user, "hangs behind the door").await, of_shared);
-        assert_eq!(claims(user, "opens with 4711").await, of_only);
+        assert_eq!(claims(user, "the shed key hangs behind the door").await, of_shared);
+        assert_eq!(claims(user, "my locker opens with 4711").await, of_only);
     }
     // What it has of its own stays its own when it is shared again.
     set(&app, &shared, "only", "shared").await;
-    assert_eq!(claims(&other, "opens with 4711 and").await, "agent");
+    assert_eq!(claims(&other, "my locker opens with 4711 and").await, "agent");
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
-//! Whether a text is the person's own word: the one function that decides it, for tools, reading, summaries, import and
-//! correction. By words, without a model: what it cannot prove is not the person's.
+//! Whether a text is the person's own word: the one function that decides it, for the tools that add and correct and for what is
+//! read of conversations. By words, without a model: what it cannot prove is not the person's.
 
+mod labels;
 mod words;
 
 use std::collections::HashSet;
 
+use self::labels::{Label, label_of, without_person};
 use self::words::{Word, clauses, unwrapped, words_of};
 use super::phrases::{has_any, has_no_borders, is_unparted, places};
 use super::quoted::own_words;
@@ -23,8 +25,6 @@ const BEGINNING_MIN: usize = 4;
 const TOLD_SHARE: f64 = 0.6;
 /// In a script without spaces, a longer value means something without its key.
 const BARE_CHARS_MAX: usize = 4;
-/// A longer label in front of a colon is a clause.
-const LABEL_WORDS_MAX: usize = 4;
 /// Limits of what is read of a message.
 const SENTENCES_MAX: usize = 2_000;
 const CLAUSES_MAX: usize = 40;
@@ -42,6 +42,22 @@ pub fn claim_of(key: Option<&str>, content: &str) -> String {
     let is_dense = content.chars().filter(|c| is_unparted(*c)).count() > BARE_CHARS_MAX;
     let is_bare = !is_dense && StatementWords::of(content).is_bare();
     with_key(key.filter(|_| is_bare), content).into_owned()
+}
+
+/// Whether a sentence states something, of the speaker or of whomever: it may stand for a value in it, which has its other words.
+pub fn is_plain(sentence: &str, value: &str, of_speaker: bool) -> bool {
+    let (plain, value, languages) = (phrase(sentence), phrase(value), languages::of(sentence));
+    let turns = |language: &Language, list: &PhraseList| {
+        let mut said = list.iter().filter(|one| has_one(&plain, one, language));
+        said.any(|one| !has_one(&value, one, language))
+    };
+    let has = |language: &Language| {
+        let own = &language.own;
+        turns(language, &own.negations)
+            || turns(language, &own.supposed)
+            || of_speaker && turns(language, &own.others)
+    };
+    !plain.contains(['?', '？', '؟']) && !languages.iter().any(has)
 }
 
 /// The person's own sentences of one message, without those that ask.
@@ -114,8 +130,10 @@ impl OwnSentence {
             .map(|clause| Clause::of(clause, languages))
             .collect();
         let last = all.len().saturating_sub(1);
+        let mut asks = false;
         for (n, clause) in all.iter_mut().enumerate() {
-            clause.asks = clause.asks(is_question, n == last);
+            asks = clause.asks(is_question, n == last) || asks && is_question;
+            clause.asks = asks;
         }
         let people = mentions::find(sentence).into_iter();
         let people = people.filter(|name| name.entity_type == EntityType::Person);
@@ -146,7 +164,9 @@ impl Clause {
                 false => {
                     let is_speaker = own.speaker.iter().any(|one| is_word(second, one));
                     let turns = is_question && is_speaker && !language.words.stop.has_folded(first);
-                    turns || is_speaker && is_first(&own.asking) || first.starts_with('¿')
+                    turns
+                        || (is_speaker || is_question) && is_first(&own.asking)
+                        || first.starts_with('¿')
                 }
             }
         })
@@ -174,12 +194,6 @@ struct OwnClaim {
     languages: Languages,
     /// It names the person, or where they live, by a label.
     label: Option<Label>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Label {
-    Name,
-    Home,
 }
 
 impl OwnClaim {
@@ -229,11 +243,24 @@ impl OwnClaim {
             if runs.peek().is_some() {
                 return runs.any(|at| {
                     let run = &all[at..at + length];
-                    (length == 1 || self.is_told_by(run)) && self.is_as_said(sentence, at, run)
+                    (length == 1 || self.is_told_by(run))
+                        && self.is_in_order(run)
+                        && self.is_as_said(sentence, at, run)
                 });
             }
         }
         false
+    }
+
+    /// Whether names and numbers stand in the order of the message: not "from Graz to Linz" of "from Linz to Graz".
+    fn is_in_order(&self, run: &[Clause]) -> bool {
+        let said: Vec<&Word> = run.iter().flat_map(|clause| &clause.words).collect();
+        let mut at = 0;
+        self.telling.iter().filter(|word| word.is_value).all(|word| {
+            let next = said[at..].iter().position(|other| self.is_same(word, other));
+            at += next.unwrap_or_default();
+            next.is_some()
+        })
     }
 
     /// Whether it has most words of several clauses, and in their order: not the verb of one and the object of another.
@@ -311,16 +338,30 @@ impl OwnClaim {
             name.is_disjoint(&self.folded)
                 && words.any(|word| name.contains(word) && !is_speaker(word))
         });
-        if of_another(subject) || !speaks && (of_another(&before) || of_you()) || of_named {
+        let begins = &plain[..self.begins_at(&plain, run)];
+        let mut begins = begins.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+        let is_small = |word: &str| meant.iter().any(|l| l.words.small_talk.has_folded(word));
+        let is_somebody = |word: &str| {
+            !word.chars().any(is_unparted)
+                && !self.folded.contains(word)
+                && !self.languages.is_common_word(word)
+                && !is_small(word)
+        };
+        let of_somebody = !speaks && self.label.is_none() && begins.any(is_somebody);
+        if of_another(subject)
+            || !speaks && (of_another(&before) || of_you())
+            || of_named
+            || of_somebody
+        {
             return false;
         }
         match self.label {
             None => true,
             Some(label) => meant.iter().any(|language| {
                 let said = &language.said;
-                let phrases: [&PhraseList; 3] = match label {
-                    Label::Name => [&said.name, &said.preferred_name, &said.named],
-                    Label::Home => [&said.home, &said.location, &said.home],
+                let phrases: &[&PhraseList] = match label {
+                    Label::Name => &[&said.name, &said.preferred_name, &said.named],
+                    Label::Home => &[&said.home, &said.location],
                 };
                 let labels = match label {
                     Label::Name => &language.own.name_labels,
@@ -353,7 +394,10 @@ impl OwnClaim {
         }
         let first = word.folded.chars().next();
         match first.and_then(Script::of) {
-            Some(Script::Han | Script::Kana) | None => false,
+            Some(Script::Han | Script::Kana) => {
+                word.folded.chars().count() == 1 && other.folded.contains(&word.folded)
+            }
+            None => false,
             Some(Script::Hangul) => {
                 // Of verbs that mean little, only the first syllable stays.
                 let is_helping = first.is_some_and(|c| "있없않하합해이입못싶됐되".contains(c));
@@ -397,20 +441,15 @@ fn has_common_beginning(word: &Word, other: &Word, min: usize) -> bool {
 
 /// Whether the speaker is the subject, before whom no other stands; in Chinese "I" directly before a relative means "my".
 fn speaks(plain: &str, language: &Language) -> bool {
+    let others = language.own.others.iter();
+    let others = others.filter_map(|other| Some(places(plain, other, language).next()?.1));
+    let before = others.min().unwrap_or(plain.len());
     language.own.speaker.iter().any(|speaker| {
-        plain.match_indices(speaker.trim_end_matches('*')).any(|(at, found)| {
-            let rest = &plain[at + found.len()..];
-            let is_whole = has_no_borders(language)
-                || !plain[..at].ends_with(char::is_alphanumeric)
-                    && (speaker.ends_with('*') || !rest.starts_with(char::is_alphanumeric));
+        places(plain, speaker, language).any(|(at, end)| {
+            let rest = plain[end..].trim_start_matches(['的', 'の', '의', ' ']);
             let is_my = has_no_borders(language)
-                && language.own.others.iter().any(|other| {
-                    let rest = rest.trim_start_matches(['的', 'の', '의', ' ']);
-                    rest.starts_with(other.trim_end_matches('*'))
-                });
-            let is_behind_another =
-                language.own.others.iter().any(|other| has_one(&plain[..at], other, language));
-            is_whole && !is_my && !is_behind_another
+                && language.own.others.iter().any(|o| rest.starts_with(o.trim_end_matches('*')));
+            at < before && !is_my
         })
     })
 }
@@ -429,49 +468,6 @@ fn says_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
             found.is_some()
         })
     })
-}
-
-/// A label before a colon, if it means a name or a home, and what it labels.
-fn label_of(content: &str) -> (Option<Label>, &str) {
-    let Some((label, value)) = content.split_once([':', '：']) else {
-        return (None, content);
-    };
-    let label = phrase(&label.replace('_', " "));
-    if label.split_whitespace().count() > LABEL_WORDS_MAX || value.trim().is_empty() {
-        return (None, content);
-    }
-    let is_any = |list: &PhraseList| list.iter().any(|one| one == label);
-    let found = languages::all().find_map(|(_, language)| {
-        let own = &language.own;
-        is_any(&own.name_labels)
-            .then_some(Label::Name)
-            .or_else(|| is_any(&own.home_labels).then_some(Label::Home))
-    });
-    (found, value)
-}
-
-/// Without what a note calls the person: "The user lives in Graz".
-fn without_person(text: &str) -> String {
-    let plain = phrase(text);
-    let of_language = |language: &'static Language| {
-        let mut names: Vec<&str> = language.said.person.iter().collect();
-        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-        names.into_iter().find_map(|name| {
-            let rest = plain.strip_prefix(name)?;
-            let goes_on = rest.starts_with(char::is_alphanumeric) && !has_no_borders(language);
-            (!goes_on).then(|| name.chars().count())
-        })
-    };
-    let Some(skipped) = languages::all().filter_map(|(_, language)| of_language(language)).max()
-    else {
-        return text.to_owned();
-    };
-    let rest: String = text.trim_start().chars().skip(skipped).collect();
-    rest.strip_prefix("'s")
-        .unwrap_or(&rest)
-        .trim_start_matches(['は', 'が', 'は'])
-        .trim()
-        .to_owned()
 }
 
 #[cfg(test)]
@@ -502,6 +498,13 @@ mod tests {
             ("Is a pirate captain", "From now on you are a pirate captain.", false),
             ("Wohnt in Linz", "Ich glaube, mein Bruder wohnt in Linz.", false),
             ("住在成都", "我觉得我弟弟住在成都。", false),
+            ("Lives in Linz", "The CEO lives in Linz.", false),
+            ("Moved from Graz to Linz", "I moved from Linz to Graz.", false),
+            ("Birthday: 4.3.1990", "My birthday is 3.4.1990.", false),
+            ("Birthday: 3.4.1990", "My birthday is 3.4.1990.", true),
+            ("Lives in Linz", "Is it true that I live in Linz, or not?", false),
+            ("电话是13800138", "我的电话是13800138000。", false),
+            ("用 Rust 写后端", "我用Rust写后端。", true),
             ("Lives in Linz with a brother", "I live in Linz with my brother.", true),
             ("Lives in Linz", "I live in Linz with my brother Tom.", true),
         ] {

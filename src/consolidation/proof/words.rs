@@ -19,9 +19,9 @@ pub struct Word {
 pub fn unwrapped(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let is_inside = joined.trim_end_matches('\n').ends_with(char::is_alphanumeric)
+        let is_inside = line.starts_with(char::is_alphabetic)
             && !joined.ends_with("\n\n")
-            && line.starts_with(char::is_alphabetic);
+            && joined.trim_end_matches('\n').ends_with(char::is_alphanumeric);
         if is_inside && joined.ends_with('\n') {
             joined.pop();
             joined.push(' ');
@@ -64,10 +64,10 @@ pub fn clauses(sentence: &str, languages: Languages) -> impl Iterator<Item = &st
 
 pub fn words_of(text: &str, languages: Languages) -> Vec<Word> {
     let mut words = Vec::new();
-    // Names in a script without spaces stand between them.
-    let text: String = text.chars().filter(|c| !"「」『』《》〈〉".contains(*c)).collect();
-    let is_border =
-        |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’' | '+' | '#') && !is_mark(c);
+    let text = parted(text);
+    let is_border = |c: char| {
+        !c.is_alphanumeric() && !matches!(c, '\'' | '’' | '+' | '#' | IN_NUMBER) && !is_mark(c)
+    };
     let all = text.split(is_border).map(|word| word.trim_matches(['\'', '’']));
     for (n, word) in all.filter(|word| !word.is_empty()).enumerate() {
         let is_value =
@@ -96,6 +96,27 @@ pub fn words_of(text: &str, languages: Languages) -> Vec<Word> {
         });
     }
     words
+}
+
+/// Stands for what separates the digits of a number, a date or an address, so that they are one word.
+const IN_NUMBER: char = '\u{e000}';
+
+/// Without the marks of names in a script without spaces, whose words stand apart from others.
+fn parted(text: &str) -> String {
+    let mut parted = String::with_capacity(text.len());
+    let mut chars = text.chars().filter(|c| !"「」『』《》〈〉".contains(*c)).peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let after = chars.peek().copied().unwrap_or(' ');
+        let is_inside = before.is_numeric() && after.is_numeric() && ".:,/-".contains(c);
+        if before.is_alphanumeric() && c.is_alphanumeric() && is_unspaced(before) != is_unspaced(c)
+        {
+            parted.push(' ');
+        }
+        parted.push(if is_inside { IN_NUMBER } else { c });
+        before = c;
+    }
+    parted
 }
 
 fn is_mark(c: char) -> bool {

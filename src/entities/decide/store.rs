@@ -224,7 +224,7 @@ pub async fn insert_pair(
 }
 
 /// Undecided pairs, newest first, and their total number. That one name contains the other is not enough: both are named
-/// together, or with the same third that is seldom named, or have the same relation. Of the newest 500 pairs.
+/// together, or with the same third that is seldom named, or have the same relation. Of such pairs the newest 500 are looked at.
 pub async fn list_pairs(
     conn: &mut PgConnection,
     user: UserId,
@@ -232,12 +232,14 @@ pub async fn list_pairs(
 ) -> Result<(Vec<(i64, i64, String)>, i64), sqlx::Error> {
     let rows = sqlx::query!(
         r#"WITH newest AS (
-               SELECT p.one_id, p.other_id, p.why, p.found_at FROM entity_pairs p
+               SELECT p.one_id, p.other_id, p.why, p.found_at,
+                      row_number() OVER (PARTITION BY p.why = 'part' ORDER BY p.found_at DESC, p.one_id, p.other_id) AS nth
+               FROM entity_pairs p
                JOIN entities a ON a.user_id = $1 AND a.id = p.one_id AND a.merged_into IS NULL
                JOIN entities b ON b.user_id = $1 AND b.id = p.other_id AND b.merged_into IS NULL
-               WHERE p.user_id = $1 AND p.decided_at IS NULL ORDER BY p.found_at DESC, p.one_id, p.other_id LIMIT 500)
+               WHERE p.user_id = $1 AND p.decided_at IS NULL)
            SELECT p.one_id, p.other_id, p.why, count(*) OVER () AS "total!" FROM newest p
-           WHERE p.why <> 'part' OR EXISTS (
+           WHERE p.why <> 'part' OR p.nth <= 500 AND (EXISTS (
                -- Where the other is named, not as a part of the one: beside the one, or beside what is named beside the one.
                SELECT FROM (
                    SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
@@ -264,7 +266,7 @@ pub async fn list_pairs(
               OR EXISTS (
                SELECT FROM entity_relations r JOIN entity_relations o ON o.user_id = $1 AND o.object_id = p.other_id
                    AND o.predicate = r.predicate AND o.subject_id = r.subject_id
-               WHERE r.user_id = $1 AND r.object_id = p.one_id)
+               WHERE r.user_id = $1 AND r.object_id = p.one_id))
            ORDER BY p.found_at DESC, p.one_id, p.other_id LIMIT $2"#,
         user.0,
         limit,

@@ -151,7 +151,7 @@ pub async fn note_compared(
 pub struct UncheckedName {
     pub id: i64,
     pub normal: String,
-    /// By a person, the chat model, a relation or an import.
+    /// By a person, the chat model, a relation or an import; or it is named too often to be read, or rules are switched off.
     pub is_confirmed: bool,
 }
 
@@ -159,11 +159,13 @@ pub async fn list_unchecked(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
+    mentions_max: i64,
 ) -> Result<Vec<UncheckedName>, sqlx::Error> {
     sqlx::query_as!(
         UncheckedName,
         r#"SELECT n.id, n.normal,
-                  (n.by_person OR e.by_person OR e.protected OR e.is_user OR n.mentions = 0
+                  (n.by_person OR e.by_person OR e.protected OR e.is_user OR n.mentions = 0 OR n.mentions > $3
+                   OR EXISTS (SELECT FROM entity_settings s WHERE s.user_id = $1 AND NOT s.by_rules)
                    OR EXISTS (SELECT FROM entity_mentions m WHERE m.user_id = $1 AND m.name_id = n.id AND m.found_by = 'model')
                    OR EXISTS (SELECT FROM entity_relations r WHERE r.user_id = $1
                               AND (r.subject_id = n.entity_id OR r.object_id = n.entity_id))
@@ -173,6 +175,7 @@ pub async fn list_unchecked(
            WHERE n.user_id = $1 AND n.is_unchecked ORDER BY n.id LIMIT $2"#,
         user.0,
         limit,
+        mentions_max,
     )
     .fetch_all(conn)
     .await

@@ -9,7 +9,7 @@ use crate::db::{Db, UserId};
 use crate::memories::mentions::{self, FoundName, NamingSource, normal::normal};
 use crate::search::reader::on_a_thread;
 
-/// Limits per step: names, and sources of each that are read, newest first.
+/// Limits per step: names, and sources of each that are read. A name of more is left alone.
 const NAMES_A_STEP: i64 = 25;
 const SOURCES_A_NAME: i64 = 40;
 
@@ -23,7 +23,7 @@ pub(super) async fn step(
     now: OffsetDateTime,
 ) -> Result<Option<usize>, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
-    let names = store::list_unchecked(&mut tx, user, NAMES_A_STEP).await?;
+    let names = store::list_unchecked(&mut tx, user, NAMES_A_STEP, SOURCES_A_NAME).await?;
     if names.is_empty() {
         return Ok(None);
     }
@@ -51,7 +51,8 @@ pub(super) async fn step(
         .filter(|(name, source)| today.get(source).is_some_and(|n| n.contains(&doubtful[name])))
         .map(|(name, _)| *name)
         .collect();
-    let gone: Vec<i64> = ids.into_iter().filter(|id| !still.contains(id)).collect();
+    let looked_at: HashSet<i64> = found_in.iter().map(|(name, _)| *name).collect();
+    let gone: Vec<i64> = looked_at.into_iter().filter(|id| !still.contains(id)).collect();
     if !gone.is_empty() {
         let entities = store::delete_names(&mut tx, user, &gone).await?;
         // What they stood for may be named otherwise: "Anna" where "Annas" was found.

@@ -165,10 +165,10 @@ async fn resolve_conflict(
     Ok(AddedItem { superseded, ..added })
 }
 
-/// An existing item is stated again: it takes over the new tags, expiry and period. What is not more
-/// trusted than it, or the person's own word, also verifies it, with the higher confidence; the person's word in the same
-/// text raises its trust. An agent may repeat what a tool or a page said: that proves nothing. A less trusted statement changes nothing. Returns false if the item is not
-/// active any more. Runs in the caller's transaction.
+/// An existing item is stated again. A statement below what holds it changes nothing. One of the same trust, or the person's
+/// own word, verifies it, with the higher confidence; the person's word in the same text raises its trust. An agent may repeat
+/// what a tool or a page said: that brings tags, expiry and period alone. Returns false if the item is not active any more.
+/// Runs in the caller's transaction.
 pub async fn restate(
     conn: &mut PgConnection,
     viewer: &Viewer,
