@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use keepsake::accounts::{
-    Accounts, AgentName, Email, HashCost, Password, Role, Scope, TokenWish, UserId,
+    Accounts, AgentName, Email, HashCost, Password, Role, Scope, TokenWish, UserId, Viewer,
 };
 use keepsake::activity::Activity;
 use keepsake::backup::Backups;
@@ -37,8 +37,8 @@ use keepsake::embedding::{
 };
 use keepsake::evaluation::Evaluation;
 use keepsake::jobs::{self, JobContext, Runner};
-use keepsake::memories::Adding;
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
+use keepsake::memories::{self, Adding, ItemId, Reconfirmation};
 use keepsake::providers::chat::Chat;
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
@@ -55,12 +55,16 @@ use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
+use time::OffsetDateTime;
+use time::macros::time;
 use tokio::sync::{MappedMutexGuard, MutexGuard, OnceCell, watch};
 
 const READER_BYTES: usize = 64 << 20;
 const TEMPLATE: &str = "keepsake_template";
 /// How long a test waits for what must come; nothing is asserted to be fast.
 pub const HANG_GUARD: Duration = Duration::from_secs(60);
+/// When each server's day begins, whenever the tests run: no round of a night comes by chance.
+const STARTS_AT: time::Time = time!(10:00);
 /// The server closes a connection that was idle for 75 s: a request sent at that moment has no answer.
 const KEPT_IDLE: Duration = Duration::from_secs(30);
 pub const PASSWORD: &str = "correct horse battery";
@@ -180,7 +184,7 @@ impl TestApp {
             None => fresh_database().await,
         };
         let db = Db::with_timeouts(&options, wish.timeouts);
-        let clock = MovableClock::at(time::OffsetDateTime::now_utc());
+        let clock = MovableClock::at(OffsetDateTime::now_utc().replace_time(STARTS_AT));
         let shared: SharedClock = clock.clone();
         let accounts =
             Accounts::with_hash_cost(db.clone(), shared.clone(), sign_up, wish.hash_cost);
@@ -447,6 +451,14 @@ impl TestApp {
     /// What is due of users, or will be: whose, and which job.
     pub async fn jobs(&self) -> Vec<(i64, String)> {
         self.sql("SELECT user_id, job FROM job_queue WHERE run_at IS NOT NULL AND user_id <> 0 ORDER BY user_id, job").rows().await
+    }
+
+    /// The person confirms the item, as on its page.
+    pub async fn confirm(&self, user: &TestUser, item: i64) {
+        let call = self.activity.begin(&Viewer::person(user.id), "memory_confirm");
+        let clock: SharedClock = self.clock.clone();
+        let again = Reconfirmation::Renews;
+        memories::confirm(&self.db, &clock, &call, ItemId(item), again).await.unwrap();
     }
 
     /// The person of this browser deletes the item permanently, and the time for Undo passes. Returns
