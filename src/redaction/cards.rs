@@ -32,7 +32,7 @@ pub fn find(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
 }
 
 fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Groups of digits that the same single space or hyphen joins, and where they end.

@@ -5,9 +5,11 @@
 
 mod cards;
 mod findings;
+mod ibans;
 mod json;
 mod masked;
 mod private;
+mod readings;
 mod rules;
 mod store;
 

@@ -7,14 +7,15 @@ use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::cards;
+use super::readings::{joined, plain};
+use super::{cards, ibans};
 
 /// The rule that matches by context alone; where a more exact rule matches too, that one is named.
 const GENERIC: &str = "generic-api-key";
 /// How gitleaks' rules end a token: they are written for files.
 const END_IN_FILES: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
-/// In sentences a token also ends at punctuation.
-const END_IN_SENTENCES: &str = r#"(?:[\x60'"\s;,.)\]}>!?]|\\[nr]|$)"#;
+/// In sentences a token also ends at punctuation, and at whatever is no ASCII: `。`, `»`.
+const END_IN_SENTENCES: &str = r#"(?:[\x60'"\s;,.)\]}>!?\x80-\xff]|\\[nr]|$)"#;
 /// How they separate a name from its value.
 const IS_IN_FILES: &str = "(?:=|>|:{1,3}=";
 /// In sentences it may be a word.
@@ -41,7 +42,7 @@ pub struct ScanWork {
     pub bytes: usize,
 }
 
-/// All rules' ids, but for the one of card numbers.
+/// All rules' ids, but for those of card and account numbers.
 pub fn rule_count() -> usize {
     RULES.rules.len()
 }
@@ -54,13 +55,45 @@ pub fn scan(text: &str) -> Vec<FoundSecret> {
 /// [`scan`], and what it cost.
 pub fn scan_counted(text: &str) -> (Vec<FoundSecret>, ScanWork) {
     let mut work = ScanWork::default();
-    let mut found: Vec<FoundSecret> = cards::find(text)
-        .map(|(start, end)| FoundSecret { rule: cards::RULE, start, end })
-        .collect();
-    for rule in RULES.with_keywords_in(text) {
-        rule.find(text, &mut found, &mut work);
+    let plain = plain(text);
+    let read = plain.as_ref().map_or(text, |plain| &plain.text);
+    let mut found = scan_once(read, &mut work);
+    if let Some(together) = joined(read) {
+        let mut parted = scan_once(&together.text, &mut work);
+        // A name with a value of any kind would take in the next line's word.
+        parted.retain_mut(|one| {
+            let length = one.end - one.start;
+            (one.start, one.end) = together.original((one.start, one.end));
+            one.rule != GENERIC && one.end - one.start > length
+        });
+        // One that a line shows by itself goes on in the next, if that goes on like a secret.
+        parted.retain(|one| {
+            let known = found.iter().filter(|known| known.start < one.end && one.start < known.end);
+            let shown = known.map(|known| known.end).max();
+            shown.is_none_or(|end| {
+                read[end.min(one.end)..one.end].contains(|c: char| c.is_ascii_digit())
+            })
+        });
+        found.extend(parted);
+    }
+    if let Some(plain) = &plain {
+        for one in &mut found {
+            (one.start, one.end) = plain.original((one.start, one.end));
+        }
     }
     (merged(found), work)
+}
+
+fn scan_once(text: &str, work: &mut ScanWork) -> Vec<FoundSecret> {
+    let cards = cards::find(text).map(|range| (cards::RULE, range));
+    let accounts = ibans::find(text).map(|range| (ibans::RULE, range));
+    let numbers = cards.chain(accounts);
+    let mut found: Vec<FoundSecret> =
+        numbers.map(|(rule, (start, end))| FoundSecret { rule, start, end }).collect();
+    for rule in RULES.with_keywords_in(text) {
+        rule.find(text, &mut found, work);
+    }
+    found
 }
 
 /// Overlapping secrets become one, named by the more exact rule.

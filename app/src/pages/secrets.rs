@@ -28,7 +28,7 @@ fn Whole(page: SecretsPage, form: FormState) -> impl IntoView {
             <h1>"Secrets"</h1>
             <p class="lead">
                 {format!(
-                    "Everything that comes in is checked for {} kinds of secrets: API keys and tokens, private keys, passwords in addresses, card numbers. This happens before it is stored or sent to an embedding provider.",
+                    "Everything that comes in is checked for {} kinds of secrets: API keys and tokens, private keys, passwords in addresses, card and bank account numbers. This happens before it is stored or sent to an embedding provider.",
                     count(page.rules),
                 )}
             </p>

@@ -82,6 +82,7 @@ fn secrets() -> Vec<(&'static str, String)> {
         ("keepsake-token", secret(&["ks_", &"0a1b2c3d4e5f6a7b8c9d".repeat(4)[..72]])),
         ("url-password", secret(&["postgres://anna:", "t0pf-Secret!9", "@db.example.com/app"])),
         ("card-number", secret(&["4111 1111", " 1111 1111"])),
+        ("iban", "DE89 3704 0044 0532 0130 00".to_owned()),
     ]
 }
 
@@ -93,10 +94,54 @@ fn secrets_of_each_kind_are_found_alone_and_in_sentences() {
             format!("Anna's is {secret}, she says."),
             format!("Use `{secret}` (the old one)."),
             format!("Grüße!\n{secret}\nBis morgen."),
+            format!("密钥：{secret}。"),
         ] {
             assert_eq!(rules_in(&text), [rule], "{text}");
         }
     }
+}
+
+#[test]
+fn what_cannot_be_seen_hides_no_secret_and_no_form_of_its_characters_does() {
+    let wide = |secret: &str| -> String {
+        let wide = |c: char| match c {
+            '!'..='~' => char::from_u32(u32::from(c) + 0xFEE0).unwrap_or(c),
+            c => c,
+        };
+        secret.chars().map(wide).collect()
+    };
+    for (rule, secret) in secrets() {
+        let half = secret.len() / 2;
+        let hidden = format!("{}\u{200b}\u{ad}{}", &secret[..half], &secret[half..]);
+        for (how, text) in [("unseen", &hidden), ("wide", &wide(&secret))] {
+            let text = format!("Merke: {text} …");
+            let found = scan(&text);
+            let rules: Vec<_> = found.iter().map(|one| one.rule).collect();
+            assert_eq!(rules, [rule], "{how}: {text}");
+            if let Some(at) = text.find('\u{200b}') {
+                assert!((found[0].start..found[0].end).contains(&at), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_break_parts_no_secret_and_a_key_needs_no_end() {
+    for (rule, secret) in secrets() {
+        if ["generic-api-key", "private-key", "card-number", "iban", "url-password"].contains(&rule)
+        {
+            continue;
+        }
+        let (half, name) = (secret.len() * 2 / 3, rule);
+        let text = format!("It is {}\n  {} today.", &secret[..half], &secret[half..]);
+        assert_eq!(rules_in(&text), [name], "{text}");
+        let found = scan(&text)[0];
+        assert_eq!(&text[found.end..], " today.", "{text}");
+    }
+    let begun =
+        secret(&["-----BEGIN OPENSSH PRIVATE", " KEY-----\n", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU"]);
+    assert_eq!(rules_in(&format!("Here:\n{begun}")), ["private-key"]);
+    assert_eq!(rules_in("-----BEGIN PRIVATE KEY----- is how it begins."), Vec::<&str>::new());
 }
 
 #[test]
@@ -119,7 +164,7 @@ fn innocent_texts_are_left_alone() {
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
         "Call +49 30 1234 5678 or (415) 555-2671; fax 0043 1 58858 0.",
         "ISBN 978-3-16-148410-0, and the old one is 0-306-40615-2. EAN 4006381333931.",
-        "IBAN DE89 3704 0044 0532 0130 00 belongs to the club.",
+        "IBAN DE88 3704 0044 0532 0130 00 has a wrong sum.",
         "The password is in the safe; the key to the shed hangs by the door.",
         "Prefers API keys to be rotated every 90 days, and tokens to expire.",
         "api_key = os.environ[\"OPENAI_API_KEY\"]",
@@ -156,7 +201,8 @@ fn hostile_text_costs_no_more_than_its_length_times_the_rules() {
         long(keywords.join("-")),
     ] {
         let (found, work) = scan_counted(&text);
-        assert!(work.rules <= rule_count(), "{work:?}");
+        // Twice: as it is, and with its lines joined.
+        assert!(work.rules <= 2 * rule_count(), "{work:?}");
         assert!(work.bytes <= text.len() * work.rules, "{work:?}");
         // Each search but the last of a rule ends at a match.
         assert!(work.searches <= work.rules * (1 + text.len() / 8), "{work:?}");

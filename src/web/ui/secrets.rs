@@ -24,8 +24,8 @@ impl Ui {
         });
         Ok(SecretsPage {
             policy: overview.policy.as_str(),
-            // And card numbers.
-            rules: rule_count() as i64 + 1,
+            // And card and account numbers.
+            rules: rule_count() as i64 + 2,
             counts: overview.counts,
             findings: findings.collect(),
         })
