@@ -40,6 +40,8 @@ for (const line of ["v1", "v2"]) {
     page.on("response", (response) => called.push(new URL(response.url()).pathname));
     await page.goto(`http://localhost:${served.port}/?${new URLSearchParams({ server: url, line })}`);
     await page.getByRole("heading", { name: "Connect A page" }).waitFor();
+    // Who is not known for sure reads, unless the person says more.
+    await page.getByLabel("Add and archive memory").check();
     await page.getByRole("button", { name: "Allow" }).click();
     await page.waitForURL((at) => at.port === String(served.port));
     await page.waitForFunction(() => document.title !== "waiting");

@@ -54,6 +54,14 @@ async function oauth(t, { javaScriptEnabled }) {
     await fillSignIn(page, email);
     await page.getByRole("heading", { name: "Connect Example client" }).waitFor();
     await page.getByText("unverified").waitFor();
+    assert.deepEqual(await page.locator("input[name=scope]").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
+    if (javaScriptEnabled) {
+      // Not at once: a click that was meant for another page gives nothing.
+      await page.reload();
+      const allow = page.getByRole("button", { name: "Allow" });
+      await page.locator("button[value=allow]:disabled").waitFor();
+      await allow.and(page.locator(":enabled")).waitFor();
+    }
     await look("consent");
   });
 

@@ -17,6 +17,7 @@
 //! | [`recall`] | adds memories to a prompt automatically: `trivial.rs` decides which messages need no search, `search/relevance.rs` how relevant each candidate is, `section.rs` writes the block (docs/recall.md) |
 //! | [`export`] | exports and imports a person's data, in small steps; `kinds.rs` lists the kinds of records, for both; `read.rs` parses a line |
 //! | [`erasure`] | permanently deletes one memory, one session, one document, or an account and everything in it, with a receipt |
+//! | [`containment`] | undoes all that an agent has changed since a moment, in one act that can be taken back |
 //! | [`consolidation`] | turns completed sessions into memories: `transcript.rs` renders, `prompt.rs` asks, `comparison.rs` asks how two statements relate, `facts.rs` parses the answer, `quoted.rs` separates a person's own words from pasted text, `proof/` decides whether a text is their own word, `same.rs` detects equal statements by their words, `guesses.rs` says what is kept without a model, and goes when one reads (its phrases: `fallback.rs`); `keep.rs` decides what is new; `compare.rs` compares what agents added, `exclusive.rs` tells by words alone what ends what; `named.rs` reads entities and relations, `enrichment/` does so at night; `note.rs` writes the daily note of flushed messages; `episodes/` says what a session was about; `summary/` summarises the memory, `reflection/` a week; `dreaming/` writes what lasts across several sessions, and proposes memories to merge; `lineage/`: what a memory was derived from, and what was derived from it (docs/consolidation.md) |
 //! | [`sessions`] | conversations that agents send, each message once and in order; `ledger/` tracks what must be read for memories, and the results; `turns/` makes messages searchable |
 //! | [`documents`] | text files that agents write, each change a revision: `path.rs`, `parts.rs` (what search finds of them), `taken.rs` (imports); docs/documents.md |
@@ -139,6 +140,7 @@ pub mod bridge;
 pub mod clock;
 pub mod config;
 pub mod consolidation;
+pub mod containment;
 pub mod db;
 pub mod documents;
 pub mod embedding;

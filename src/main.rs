@@ -97,7 +97,8 @@ const IMPORT: &str = "Example:
   keepsake import --email anna@example.com < memory.jsonl
 
 Reads the file of `keepsake export`, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's
-export (ChatGPT's memories, not the conversations). Memories keep their dates, status, tags and source.
+export (ChatGPT's memories, not the conversations). Memories keep their dates, status, tags and source; whose
+word they are, if this server has written the file for this person (not through a pipe), or with --vouch.
 Existing records stay unchanged: importing a file twice changes nothing. A line that cannot be imported is
 reported and skipped; then the exit code is 1.";
 
@@ -138,7 +139,7 @@ enum Command {
     Export(ExportArgs),
     /// Import an export of Keepsake, mem0 or ChatGPT from standard input
     #[command(after_help = IMPORT)]
-    Import(AccountArgs),
+    Import(ImportArgs),
     /// Back up the whole server to a file, while it runs; with a progress bar
     #[command(after_help = BACKUP)]
     Backup(BackupArgs),
@@ -224,6 +225,15 @@ struct AccountArgs {
     /// E-mail address of the account
     #[arg(long)]
     email: String,
+}
+
+#[derive(Args)]
+struct ImportArgs {
+    #[command(flatten)]
+    account: AccountArgs,
+    /// Keep whose word the memories are, and what is confirmed, although this server has not written the file for this person
+    #[arg(long)]
+    vouch: bool,
 }
 
 #[derive(Args)]
@@ -369,7 +379,9 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Export(ExportArgs { account, as_of }) => {
             transfer::export(&config, &account.email, as_of.as_deref()).await
         }
-        Command::Import(AccountArgs { email }) => transfer::import(&config, &email).await,
+        Command::Import(ImportArgs { account, vouch }) => {
+            transfer::import(&config, &account.email, vouch).await
+        }
         Command::Backup(BackupArgs { file, force }) => {
             snapshot::back_up(&config, &file, force).await
         }

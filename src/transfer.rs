@@ -1,7 +1,8 @@
 //! `keepsake export` and `keepsake import`: a person's data through standard output and input. Standard
 //! output carries the data only; everything else goes to standard error.
 
-use std::io::{BufReader, IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 
 use anyhow::{Context, bail};
@@ -9,7 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
 use keepsake::clock::Zone;
 use keepsake::config::Config;
-use keepsake::export::{Export, ImportOutcome, Importer};
+use keepsake::embedding::Embeddings;
+use keepsake::export::{Export, FileOrigin, ImportOutcome, Importer, is_signed};
 use keepsake::memories::Day;
 use keepsake::wiring::{self, Database};
 
@@ -23,7 +25,9 @@ pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow
         bar.set_style(ProgressStyle::with_template(
             "{wide_bar} {pos} of {len} · {per_sec} · {eta} left",
         )?);
-        let export = Export::new(&database.db, user, wiring::now()).as_of(&day);
+        let core = wiring::core(config, &database.db)?;
+        let sealer = core.embeddings().sealer();
+        let export = Export::new(&database.db, sealer, user, wiring::now()).as_of(&day);
         write_all(export, &bar).await
     })
     .await
@@ -43,7 +47,7 @@ async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> 
     Ok(())
 }
 
-pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
+pub async fn import(config: &Config, email: &str, is_vouched: bool) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     if std::io::stdin().is_terminal() {
         bail!("pass the file on standard input: keepsake import --email E < memory.jsonl");
@@ -57,7 +61,12 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
             bar.set_message(said(&outcome));
             std::future::ready(())
         };
-        let importer = Importer::new(&database.db, core.embeddings(), user);
+        let origin = match is_signed_input(core.embeddings(), email.as_str())? {
+            true => FileOrigin::Signed,
+            false if is_vouched => FileOrigin::Vouched,
+            false => FileOrigin::Unknown,
+        };
+        let importer = Importer::new(&database.db, core.embeddings(), user, origin);
         let outcome = importer.run(BufReader::new(std::io::stdin()), tell).await;
         bar.finish_and_clear();
         let outcome = outcome?;
@@ -65,6 +74,11 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
             eprintln!("{}: {}", problem.place, problem.sentence);
         }
         println!("{}", said(&outcome));
+        if origin == FileOrigin::Unknown {
+            eprintln!(
+                "its memories are external: this server has not written the file for this person; --vouch keeps whose word they are"
+            );
+        }
         match outcome.failed {
             0 => Ok(()),
             failed => bail!("{failed} were not imported"),
@@ -73,10 +87,23 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     .await
 }
 
+/// Whether standard input is a file that this server has written for this person. A pipe cannot be read twice: it counts as
+/// unsigned.
+fn is_signed_input(embeddings: &Embeddings, email: &str) -> anyhow::Result<bool> {
+    let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    if !input.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let begin = input.stream_position()?;
+    let is_signed = is_signed(BufReader::new(&input), embeddings.sealer(), email)?;
+    input.seek(SeekFrom::Start(begin))?;
+    Ok(is_signed)
+}
+
 /// A file's size is known; a pipe's is not.
 fn bar_of_input() -> anyhow::Result<ProgressBar> {
     let input = std::io::stdin().as_fd().try_clone_to_owned()?;
-    let about = std::fs::File::from(input).metadata()?;
+    let about = File::from(input).metadata()?;
     let (bar, template) = match about.is_file() {
         true => (
             ProgressBar::new(about.len()),

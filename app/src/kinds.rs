@@ -70,7 +70,7 @@ pub fn shape_of(item_type: &str) -> &'static str {
 
 /// The tools in the order in which filters list them: name, what its caller did, and its shape in a box of 12 by 12. The
 /// last six are what only a person does.
-pub const TOOLS: [(&str, &str, &str); 24] = [
+pub const TOOLS: [(&str, &str, &str); 27] = [
     ("memory_search", "searched", MAGNIFIER),
     ("memory_get", "read", PAGE),
     ("memory_add", "added", PLUS),
@@ -95,6 +95,9 @@ pub const TOOLS: [(&str, &str, &str); 24] = [
     ("memory_own", "restricted to its agent", BOX),
     ("memory_half_life", "set the half-life", BARS),
     ("memory_undo", "undid", CROSS),
+    ("memory_undo_agent", "undid an agent's changes", CROSS),
+    ("memory_disown", "disowned", CROSS),
+    ("memory_accept", "accepted proposals", TICK),
 ];
 
 /// What a tool's caller did: "searched". In a filter it is what to look for.

@@ -63,7 +63,7 @@ pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
     TroubleRow, VectorsView,
 };
-pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
+pub use learned::{LearnedPage, LearnedRow, ProposedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Rival, Undo};
 pub use related::{RelatedRow, RelatedView};
@@ -270,7 +270,10 @@ pub struct MemoryPage {
     pub conversations: Option<Conversations>,
     /// Memories that agents and the server have stored and nobody has looked at.
     pub learned: i64,
-    /// What dreams propose and nobody has decided.
+    /// Memories of imports that nobody has reviewed.
+    pub imported: i64,
+    /// What agents propose, and what dreams do, and nobody has decided.
+    pub proposed: i64,
     pub proposals: i64,
     /// Anything but [`SearchMode::Recent`] is cut at the most relevant 50.
     pub mode: SearchMode,
@@ -359,7 +362,12 @@ pub struct ItemPage {
     pub confidence: i16,
     /// Of a memory.
     pub strength: Option<ItemStrength>,
+    /// Confirmed: it does not fade.
     pub protected: bool,
+    /// By the person: agents only propose changes.
+    pub locked: bool,
+    /// What agents propose about it.
+    pub proposed: Vec<ProposedRow>,
     pub created: Moment,
     pub updated: Moment,
     pub expires: Option<Moment>,
@@ -434,6 +442,8 @@ pub struct AgentRow {
     /// The same as JSON, without what is as the server has it.
     pub settings_document: String,
     pub team: TeamView,
+    /// The last time that its changes were undone, and since when: to take back.
+    pub undone: Option<(Moment, Moment)>,
 }
 
 /// A setting of an agent.
@@ -466,6 +476,8 @@ pub struct OperatorRow {
 pub struct AgentsPage {
     pub agents: Vec<AgentRow>,
     pub public_url: String,
+    /// In the person's time zone, as a field for a date and a time has it.
+    pub a_day_ago: String,
 }
 
 /// What the sign-in page offers.

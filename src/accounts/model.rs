@@ -395,6 +395,20 @@ pub struct TokenRecord {
     pub client: Option<ConnectedClient>,
 }
 
+impl TokenRecord {
+    /// When it ends by itself. A client renews what it was given.
+    pub fn ends_at(&self) -> Option<OffsetDateTime> {
+        match &self.client {
+            Some(client) => client.refresh_expires_at,
+            None => self.expires_at,
+        }
+    }
+
+    pub fn is_valid(&self, now: OffsetDateTime) -> bool {
+        self.revoked_at.is_none() && self.ends_at().is_none_or(|at| at > now)
+    }
+}
+
 /// The client to which a person gave a token by OAuth.
 #[derive(Clone, Debug)]
 pub struct ConnectedClient {

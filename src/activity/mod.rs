@@ -10,7 +10,7 @@ pub use model::{
     ActivityFilter, ActivityRow, BEGINNING_CHARS, CallsPage, DAYS_COUNTED, DayCount, KEPT_DAYS,
     KEPT_ROWS_MAX, MemoryUsage, OK, READS_COUNTED_MAX, ThemeReads, UsedItem,
 };
-pub use store::count_uses;
+pub use store::{count_calls, count_uses};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

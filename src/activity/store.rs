@@ -10,7 +10,7 @@ use super::model::{
     ActivityEntry, ActivityFilter, ActivityRow, BEGINNING_CHARS, BUSIEST, DayCount, OK, PruneStep,
     READS_COUNTED_MAX, TeamRead, ThemeReads, UsedItem,
 };
-use crate::accounts::UserId;
+use crate::accounts::{AgentId, UserId};
 
 /// Inserts calls of one user. Queries are stored only if the user's setting allows it now; nothing is written for a deleted
 /// user.
@@ -178,6 +178,31 @@ pub async fn list(
 fn any_of(filter: &ActivityFilter) -> Option<Vec<String>> {
     let tools = filter.tools.iter().map(|t| (*t).to_owned()).collect();
     Some(tools).filter(|tools: &Vec<String>| !tools.is_empty())
+}
+
+/// How many calls of these tools by an agent succeeded since then, up to `limit`.
+pub async fn count_calls(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    tools: &[&str],
+    since: OffsetDateTime,
+    limit: i64,
+) -> Result<i64, sqlx::Error> {
+    let tools: Vec<String> = tools.iter().map(|tool| (*tool).to_owned()).collect();
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM (
+               SELECT FROM activity
+               WHERE user_id = $1 AND at > $2 AND agent_id = $3 AND tool = ANY ($4) AND outcome = $5 LIMIT $6) c"#,
+        user.0,
+        since,
+        agent.0,
+        &tools,
+        OK,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Applies the filter, except its period and limit.

@@ -109,6 +109,10 @@ impl TrustedProxies {
         Ok(Self(parts.map(parse_one).collect::<Result<_, _>>()?))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }

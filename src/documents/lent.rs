@@ -31,7 +31,7 @@ impl Documents {
         }
     }
 
-    /// [`Self::read_for`], at a revision.
+    /// [`Self::read_for`], at a revision. Of lent documents only the current one is.
     ///
     /// # Errors
     /// [`DocumentError::NotFound`], also if the revision's text is not kept any more.
@@ -43,14 +43,10 @@ impl Documents {
     ) -> Result<(FullDocument, LentMemoryName), DocumentError> {
         let (whole, memory_of) = self.read_for(viewer, path).await?;
         let id = whole.document.id;
-        let then = match (&memory_of, self.lent_to(viewer)) {
-            (Some(_), Some((lent, theirs))) => {
-                let then = theirs.read_revision(lent.user_id, id, Some(revision));
-                let FullDocument { document, content } = then.await.map_err(unless_lent)?;
-                let (document, _) = told(document, lent, viewer);
-                FullDocument { document, content }
-            }
-            _ => self.read_revision(viewer.user_id, id, Some(revision)).await?,
+        let then = match &memory_of {
+            Some(_) if whole.document.revision == revision => whole,
+            Some(_) => return Err(DocumentError::NotFound),
+            None => self.read_revision(viewer.user_id, id, Some(revision)).await?,
         };
         Ok((then, memory_of))
     }

@@ -8,6 +8,7 @@ mod parts;
 mod path;
 mod revisions;
 mod store;
+mod take_back;
 mod taken;
 
 use std::collections::HashMap;

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use super::model::{ChangeAuthor, Document, ImportedDocument, ImportedRevision, Revision};
 use super::path::DocumentPath;
 use crate::accounts::{AgentId, UserId};
+use crate::memories::take_back::ChangedBy;
 use crate::memories::{Project, ProjectId, Trust};
 
 struct DocumentRecord {
@@ -471,4 +472,65 @@ pub async fn set_archived(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// A document that an author has changed.
+pub struct TouchedDocument {
+    pub id: i64,
+    pub is_archived: bool,
+    /// Before the first of these changes; `None`: it did not exist.
+    pub before: Option<DocumentBefore>,
+    /// Somebody else has changed it since, or what it was is not kept any more.
+    pub stays: bool,
+}
+
+pub struct DocumentBefore {
+    pub revision: i32,
+    pub path: DocumentPath,
+    pub is_archived: bool,
+}
+
+/// The documents that an author has changed, by id.
+pub async fn list_touched(
+    conn: &mut PgConnection,
+    user: UserId,
+    by: ChangedBy,
+    limit: i64,
+) -> Result<Vec<TouchedDocument>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"WITH own AS (
+               SELECT document_id, min(revision) AS first FROM document_revisions
+               WHERE user_id = $1 AND agent_id IS NOT DISTINCT FROM $2 AND at BETWEEN $3 AND $4 GROUP BY document_id
+           )
+           SELECT o.document_id AS "id!", o.first AS "first!", d.archived_at IS NOT NULL AS "is_archived!", b.revision AS "revision?", b.path AS "path?",
+                  b.event = 'archived' AS was_archived,
+                  EXISTS (SELECT FROM document_revisions s
+                          WHERE s.user_id = $1 AND s.document_id = o.document_id AND s.revision > o.first
+                            AND NOT (s.agent_id IS NOT DISTINCT FROM $2 AND s.at BETWEEN $3 AND $4)
+                            AND NOT (s.agent_id IS NULL AND EXISTS (
+                                SELECT FROM agent_undos u WHERE u.user_id = $1 AND u.agent_id = $6
+                                  AND (s.at BETWEEN u.made_at AND u.ended_at OR s.at BETWEEN u.taken_back_at AND u.back_ended_at)))
+                         ) AS "is_changed_since!"
+           FROM own o
+           JOIN documents d ON d.user_id = $1 AND d.id = o.document_id
+           LEFT JOIN document_revisions b ON b.user_id = $1 AND b.document_id = o.document_id AND b.revision = o.first - 1
+           ORDER BY 1 LIMIT $5"#,
+        user.0,
+        by.agent.map(|agent| agent.0),
+        by.from,
+        by.until,
+        limit,
+        by.undos_of.0,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| TouchedDocument {
+        id: row.id,
+        is_archived: row.is_archived,
+        stays: row.is_changed_since || (row.first > 1 && row.revision.is_none()),
+        before: row.revision.zip(row.path).map(|(revision, path)| DocumentBefore {
+            revision,
+            path: DocumentPath::from_column(path),
+            is_archived: row.was_archived.unwrap_or_default(),
+        }),
+    });
+    Ok(rows.collect())
 }

@@ -163,6 +163,11 @@ impl Embeddings {
         &self.shared.redactor
     }
 
+    /// Seals with the server's secret key.
+    pub fn sealer(&self) -> &Sealer {
+        &self.shared.sealer
+    }
+
     /// For background jobs: with a longer statement timeout ([`Db::with_job_timeout`]), and queries behind those of users.
     pub fn for_jobs(&self) -> Self {
         Self {

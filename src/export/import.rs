@@ -19,6 +19,7 @@ pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::records::ImportedProject;
 use self::store::{HeldPlace, ItemIdentity, KeyHolder, KeyHolders};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
+use super::signature::FileOrigin;
 use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
 use crate::activity;
@@ -66,6 +67,7 @@ pub struct Importer {
     db: Db,
     embeddings: Embeddings,
     user: UserId,
+    origin: FileOrigin,
     now: OffsetDateTime,
     outcome: ImportOutcome,
     themes: HashMap<String, i64>,
@@ -101,11 +103,12 @@ enum FileEnding {
 }
 
 impl Importer {
-    pub fn new(db: &Db, embeddings: &Embeddings, user: UserId) -> Self {
+    pub fn new(db: &Db, embeddings: &Embeddings, user: UserId, origin: FileOrigin) -> Self {
         Self {
             db: db.clone(),
             embeddings: embeddings.clone(),
             user,
+            origin,
             now: embeddings.now(),
             outcome: ImportOutcome::default(),
             themes: HashMap::new(),
@@ -179,7 +182,7 @@ impl Importer {
         place: String,
         record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
-        match record {
+        match record.map(|record| self.origin.taken(record)) {
             Ok(ImportRecord::Header) => self.ending = Some(FileEnding::Missing),
             Ok(ImportRecord::End { items }) => self.ending = Some(FileEnding::Said { items }),
             Ok(ImportRecord::Entity(line, entity_type)) => {

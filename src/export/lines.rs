@@ -32,6 +32,9 @@ pub struct ExportBounds {
 #[derive(Serialize)]
 pub struct EndLine<'a> {
     pub counts: &'a BTreeMap<&'static str, usize>,
+    /// See `signature.rs`; `None`: not signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,6 +133,8 @@ pub struct ItemLine {
     pub confidence: Option<i64>,
     #[serde(default)]
     pub protected: bool,
+    /// The person confirmed it; in files of 0.2.0 the events say so.
+    pub locked: Option<bool>,
     #[serde(default, with = "crate::export::moment::option")]
     pub expires_at: Option<OffsetDateTime>,
     #[serde(default, with = "crate::export::moment::option")]
@@ -170,6 +175,7 @@ impl ItemLine {
         self.trust = Some(was.trust.as_str().to_owned());
         self.confidence = Some(was.confidence.into());
         self.protected = was.protected;
+        self.locked = Some(was.locked);
         self.expires_at = was.expires_at;
         self.valid_from = was.period.from;
         self.valid_until = was.period.until;

@@ -15,6 +15,7 @@ mod origins;
 mod projects;
 pub mod read;
 mod sessions;
+mod signature;
 mod source;
 mod store;
 mod upload;
@@ -24,6 +25,7 @@ pub use document::parse_document;
 pub use import::{ImportError, ImportOutcome, ImportProblem, Importer};
 pub use kinds::{KINDS, RecordKind};
 pub use lines::ExportOverview;
+pub use signature::{FileOrigin, is_signed};
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
 pub use upload::{
     FORM_BYTES_MAX, ImportState, ImportStatus, Imports, UPLOAD_BYTES_MAX, Upload, UploadError,

@@ -76,6 +76,48 @@ pub enum ImportRecord {
     },
 }
 
+impl ImportRecord {
+    /// Takes its word for nothing: not whose word a text is, not that a person confirmed it, not that it was used.
+    pub(super) fn of_unknown_origin(self) -> Self {
+        let external = || Trust::External.as_str().to_owned();
+        match self {
+            Self::Item(item) => Self::Item(Box::new(ItemRecord {
+                events: item
+                    .events
+                    .iter()
+                    .filter(|one| one.event != "confirmed")
+                    .cloned()
+                    .collect(),
+                trust: Trust::External,
+                protected: false,
+                locked: false,
+                access_count: 0,
+                last_accessed: None,
+                decay_rate: None,
+                ..*item
+            })),
+            Self::Entity(line, entity_type) => {
+                Self::Entity(EntityLine { protected: false, is_user: false, ..line }, entity_type)
+            }
+            Self::Relation(mut line) => {
+                line.trust = external();
+                line.sources.iter_mut().for_each(|source| source.trust = external());
+                Self::Relation(line)
+            }
+            Self::Revision(line) => {
+                Self::Revision(Box::new(RevisionLine { trust: external(), ..*line }))
+            }
+            Self::Episode(line) => {
+                Self::Episode(Box::new(EpisodeLine { trust: external(), ..*line }))
+            }
+            Self::Theme(theme) => Self::Theme(ThemeRecord { description: String::new(), ..theme }),
+            // It would be told to the model that reads conversations.
+            Self::Unwanted(_) => Self::NotImported,
+            other => other,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct ThemeRecord {
     pub slug: ThemeSlug,
@@ -97,6 +139,7 @@ pub struct ItemRecord {
     pub source_context: Option<String>,
     pub confidence: i16,
     pub protected: bool,
+    pub locked: bool,
     pub expires_at: Option<OffsetDateTime>,
     pub period: Period,
     pub last_verified_at: Option<OffsetDateTime>,
@@ -338,6 +381,7 @@ pub(super) fn item(raw: ItemLine) -> Result<ItemRecord, Invalid> {
         source_context: parse_source_context(raw.source_context.as_deref().unwrap_or_default())?,
         confidence: parse_confidence(raw.confidence.unwrap_or(CONFIDENCE_MAX))?,
         protected: raw.protected,
+        locked: raw.protected && raw.locked.unwrap_or_else(|| is_confirmed_by_person(&raw.events)),
         expires_at: date("expires_at", raw.expires_at)?,
         period: Period::new(raw.valid_from, raw.valid_until)?,
         last_verified_at: date("last_verified_at", raw.last_verified_at)?,
@@ -353,6 +397,13 @@ pub(super) fn item(raw: ItemLine) -> Result<ItemRecord, Invalid> {
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,
     })
+}
+
+/// By the last event that confirmed it or took that away.
+fn is_confirmed_by_person(events: &[EventLine]) -> bool {
+    let of = |event: &&EventLine| ["confirmed", "unconfirmed"].contains(&event.event.as_str());
+    let last = events.iter().rev().find(of);
+    last.is_some_and(|last| last.event == "confirmed" && last.agent.is_none())
 }
 
 fn access_count(count: i64) -> Result<i64, Invalid> {

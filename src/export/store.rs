@@ -58,6 +58,15 @@ pub async fn find_account(
         .await
 }
 
+/// In lower case; `None` for a user of an operator.
+pub async fn find_email(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<String>, sqlx::Error> {
+    let found = sqlx::query_scalar!("SELECT lower(email) FROM users WHERE id = $1", user.0);
+    Ok(found.fetch_optional(conn).await?.flatten())
+}
+
 pub async fn list_agents(
     conn: &mut PgConnection,
     user: UserId,
@@ -166,7 +175,7 @@ pub async fn list_items(
 ) -> Result<Vec<ItemLine>, sqlx::Error> {
     let found = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
-                  i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
+                  i.trust, i.source_context, i.confidence, i.protected, i.locked, i.expires_at,
                   i.valid_from, i.valid_until, i.last_verified_at, i.decay_rate,
                   coalesce(u.access_count, 0) AS "access_count!", CASE WHEN u.access_count > 0 THEN u.last_accessed END AS "last_accessed?",
                   i.attributes, i.superseded_by, a.name AS "agent?", o.name AS "owner?", p.name AS "project?", i.created_at, i.updated_at
@@ -201,6 +210,7 @@ pub async fn list_items(
             source_context: row.source_context,
             confidence: Some(row.confidence.into()),
             protected: row.protected,
+            locked: Some(row.locked),
             expires_at: row.expires_at,
             valid_from: row.valid_from,
             valid_until: row.valid_until,

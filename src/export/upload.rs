@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 use tokio::io::AsyncWriteExt;
 
-use super::{ImportOutcome, Importer};
+use super::store::find_email;
+use super::{FileOrigin, ImportOutcome, Importer, is_signed};
 use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
 use crate::input::sentence;
@@ -66,6 +67,8 @@ pub enum ImportState {
 pub struct ImportStatus {
     pub state: ImportState,
     pub bytes_total: u64,
+    /// `None` until it is known, and for imports of earlier versions.
+    pub origin: Option<FileOrigin>,
     pub outcome: ImportOutcome,
     /// Why it stopped.
     pub error: Option<String>,
@@ -115,8 +118,8 @@ impl Imports {
         Ok(Upload { user, file: tokio::fs::File::from_std(file), bytes: 0, slot })
     }
 
-    /// Starts to import the file in the background.
-    pub async fn begin(&self, upload: Upload) -> Result<(), UploadError> {
+    /// Starts to import the file in the background. `is_vouched`: the person says that its words are theirs.
+    pub async fn begin(&self, upload: Upload, is_vouched: bool) -> Result<(), UploadError> {
         let Upload { user, file, bytes, slot: _slot } = upload;
         let mut file = file.into_std().await;
         file.rewind().map_err(UploadError::File)?;
@@ -126,23 +129,52 @@ impl Imports {
         store::end_silent(&mut tx, user, now, now - SILENT_AFTER).await?;
         let id = store::insert(&mut tx, user, bytes as i64, now).await?;
         let id = id.ok_or(UploadError::UnderWay)?;
+        let email = find_email(&mut tx, user).await?;
         tx.commit().await?;
         let imports = self.clone();
         tokio::spawn(async move {
-            imports.run(user, id, file).await;
+            imports.run((user, email), id, file, is_vouched).await;
             drop(turn);
         });
         Ok(())
     }
 
-    async fn run(&self, user: UserId, id: i64, file: File) {
+    async fn run(
+        &self,
+        (user, email): (UserId, Option<String>),
+        id: i64,
+        file: File,
+        is_vouched: bool,
+    ) {
+        let sealer = self.embeddings.sealer().clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let email = email.unwrap_or_default();
+            let is_signed = is_signed(BufReader::new(&file), &sealer, &email)?;
+            (&file).rewind()?;
+            Ok((file, is_signed))
+        });
+        let looked = looked.await.unwrap_or_else(|error| Err(error.into()));
+        let (file, origin) = match looked {
+            Ok((file, true)) => (file, FileOrigin::Signed),
+            Ok((file, false)) if is_vouched => (file, FileOrigin::Vouched),
+            Ok((file, false)) => (file, FileOrigin::Unknown),
+            Err(error) => {
+                return self.end(user, id, &sentence(&UploadError::File(error).to_string())).await;
+            }
+        };
+        let noted = async {
+            let mut tx = self.db.as_user(user).await?;
+            store::set_origin(&mut tx, user, id, origin.as_str()).await?;
+            tx.commit().await
+        };
+        let _: Result<(), sqlx::Error> = noted.await;
         let tell = |outcome: ImportOutcome| {
             let imports = self.clone();
             async move {
                 imports.note(user, id, &outcome, false).await;
             }
         };
-        let importer = Importer::new(&self.db, &self.embeddings, user);
+        let importer = Importer::new(&self.db, &self.embeddings, user, origin);
         match importer.run(BufReader::new(file), tell).await {
             Ok(outcome) => self.note(user, id, &outcome, true).await,
             Err(error) => {
@@ -189,6 +221,7 @@ impl Imports {
             ImportStatus {
                 state,
                 bytes_total: row.bytes_total as u64,
+                origin: row.origin.as_deref().and_then(FileOrigin::parse),
                 outcome: ImportOutcome {
                     bytes: row.bytes_done as u64,
                     added: row.added as u64,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -17,9 +18,11 @@ use super::origins::UnwantedLine;
 use super::origins::store as origins;
 use super::projects::store as projects;
 use super::sessions::store as sessions;
+use super::signature::sign;
 use super::{FORM_VERSION, store};
 use crate::db::{Db, UserId};
 use crate::memories::{Day, learned};
+use crate::seal::Sealer;
 
 /// Items per piece: at most about 16 MB, if each has the maximum length.
 const ITEMS_A_PIECE: i64 = 200;
@@ -40,6 +43,11 @@ pub struct Export {
     /// Record counts for the last line, which show whether a file is complete.
     counts: BTreeMap<&'static str, usize>,
     now: OffsetDateTime,
+    sealer: Sealer,
+    /// Whose address is signed.
+    email: Option<String>,
+    /// Of all lines before the last.
+    hash: Sha256,
 }
 
 /// An id, and a position within it.
@@ -64,7 +72,7 @@ struct RecordLine<T> {
 
 impl Export {
     /// Reads nothing until the first piece is requested.
-    pub fn new(db: &Db, user: UserId, now: OffsetDateTime) -> Self {
+    pub fn new(db: &Db, sealer: &Sealer, user: UserId, now: OffsetDateTime) -> Self {
         let counted = KINDS.iter().filter_map(|(_, _, counted)| *counted);
         Self {
             db: db.clone(),
@@ -73,6 +81,9 @@ impl Export {
             bounds: ExportBounds::default(),
             counts: counted.chain(["events"]).map(|name| (name, 0)).collect(),
             now,
+            sealer: sealer.clone(),
+            email: None,
+            hash: Sha256::new(),
         }
     }
 
@@ -109,6 +120,7 @@ impl Export {
             }
             let piece = self.piece(*kind, name, after).await?;
             lines.extend(piece.lines);
+            self.hash.update(&lines);
             if let Some(count) = counted.and_then(|counted| self.counts.get_mut(counted)) {
                 *count += piece.rows;
             }
@@ -121,6 +133,7 @@ impl Export {
     async fn first_line(&mut self) -> Result<Vec<u8>, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
         self.bounds = store::find_bounds(&mut tx, self.user, self.bounds.as_of).await?;
+        self.email = store::find_email(&mut tx, self.user).await?;
         tx.commit().await?;
         // Written by hand, since the version must come first for an import to recognise the file.
         let at = self.now.format(&Rfc3339).unwrap_or_default();
@@ -219,8 +232,13 @@ impl Export {
                 part(name, rows, |row| (row.id, 0))
             }
             Kind::End => {
-                let counts = &self.counts;
-                whole(name, [EndLine { counts }])
+                let (counts, email) = (&self.counts, self.email.as_deref());
+                let unsigned =
+                    RecordLine { record: name, row: EndLine { counts, signature: None } };
+                let unsigned = serde_json::to_string(&unsigned).unwrap_or_default();
+                let signature =
+                    email.and_then(|email| sign(&self.sealer, email, &self.hash, &unsigned));
+                whole(name, [EndLine { counts, signature }])
             }
         };
         tx.commit().await?;

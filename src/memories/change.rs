@@ -1,4 +1,4 @@
-//! Changes to an existing item: archive, restore, correct, confirm, unconfirm, forget by key, and archive when expired.
+//! Changes to an existing item: archive, restore, correct, confirm, unconfirm and forget by key.
 //! Each is one transaction bound to one user. A text is never changed and no row is deleted: a correction adds a new item.
 
 use sqlx::PgConnection;
@@ -10,28 +10,26 @@ use super::history::ItemState;
 use super::manage::store::{change_item, find_confirmation};
 use super::manage::{RestoreOutcome, find, rivals};
 use super::model::{ItemId, ItemType, MemoryItem, NewItem, Status, ThemeSlug};
-use super::period::{Period, PeriodPhase};
+use super::period::Period;
 use super::projects::{self, ProjectRef};
+use super::proposals::{self, ProposalReason, propose_in};
 use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::store::ItemOfKey;
 use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{
-    ARCHIVED, BEGAN, CONFIRMED, ENDED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED,
-    UNCONFIRMED, store,
+    ARCHIVED, CHANGED, CONFIRMED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
 };
 use crate::accounts::{UserId, Viewer};
 use crate::activity::{self, RunningCall};
 use crate::clock::SharedClock;
-use crate::db::{Db, raise_revision, write_as};
+use crate::db::{Db, write_as};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
-/// Limit on the users returned by one look-up.
-const EXPIRED_USERS_MAX: i64 = 10_000;
-/// Limit on the items archived in one transaction.
-const EXPIRED_AT_ONCE: i64 = 500;
-
 /// Archives an item. Idempotent (Nova §3.2.4). The call's activity record is committed in the same transaction.
+///
+/// # Errors
+/// [`MemoryError::Proposed`] if the agent may only propose it.
 pub async fn archive(
     db: &Db,
     clock: &SharedClock,
@@ -41,11 +39,15 @@ pub async fn archive(
     let viewer = &call.viewer;
     let (user, agent) = (viewer.user_id, viewer.agent_id);
     let mut tx = db.as_writer(user).await?;
-    let archived =
-        store::archive_items(&mut tx, user, agent, &[id.0], ARCHIVED, clock.now()).await?;
-    if archived.is_empty() && store::find_item(&mut tx, user, id).await?.is_none() {
-        return Err(MemoryError::NotFound(id));
+    let (item, now) = (find(&mut tx, user, id).await?, clock.now());
+    if item.status_at(now) == Status::Active
+        && let Some(reason) = proposals::reason(&mut tx, viewer, item.locked, now).await?
+    {
+        let proposed = propose_in(&mut tx, None, viewer, (&item, None), reason, now).await?;
+        tx.commit().await?;
+        return Err(proposed);
     }
+    store::archive_items(&mut tx, user, agent, &[id.0], ARCHIVED, now).await?;
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;
     Ok(())
@@ -78,7 +80,7 @@ pub async fn supersede_in(
     }
     let newcomer = Newcomer { trust: new.trust, said_at: Some(new.stated_at()) };
     let supersedes = verdict(old.as_holder(), newcomer) == Verdict::Supersedes;
-    if !supersedes && (new.protected || policy != ConflictPolicy::PutAside) {
+    if !supersedes && (new.locked || policy != ConflictPolicy::PutAside) {
         return Ok(false);
     }
     let (gone, instead, event) = match supersedes {
@@ -162,8 +164,11 @@ impl Correction {
     }
 }
 
-/// Supersedes a wrong or outdated item by a new one, even if it is confirmed; the old one is archived and linked.
+/// Supersedes a wrong or outdated item by a new one; the old one is archived and linked.
 /// If text, type, key and theme stay the same, the item is updated instead: tags, expiry, period, confidence and trust.
+///
+/// # Errors
+/// [`MemoryError::Proposed`] if the agent may only propose it; that it is as it is may always be said again.
 pub async fn correct(
     db: &Db,
     clock: &SharedClock,
@@ -200,22 +205,37 @@ pub async fn correct(
         && Some(new.theme().as_str()) == old.theme.as_deref()
         && new.key().map(ItemKey::as_str) == old.key.as_deref()
         && new.item_type() == old.item_type;
+    let said = correction.provenance.confidence;
+    let renewed = ItemState {
+        confidence: said.unwrap_or(old.confidence.max(new.confidence())),
+        // An agent may repeat what it was told.
+        trust: match new.trust() {
+            Trust::User => Trust::User,
+            _ => old.trust,
+        },
+        tags: new.tags().to_vec(),
+        expires_at: new.expires_at(now),
+        period: new.period(),
+        last_verified_at: old.last_verified_at.max(Some(now)),
+        ..old.state()
+    };
+    let as_it_is = ItemState {
+        last_verified_at: renewed.last_verified_at,
+        trust: renewed.trust,
+        ..old.state()
+    };
+    if !(is_same && renewed == as_it_is)
+        && let Some(reason) = proposals::reason(&mut tx, viewer, old.locked, now).await?
+    {
+        let change = (&old, Some(&new));
+        let proposed = propose_in(&mut tx, Some(embeddings), viewer, change, reason, now).await?;
+        tx.commit().await?;
+        return Err(proposed);
+    }
     let added = if is_same {
-        let said = correction.provenance.confidence;
-        make_room(&mut tx, viewer, &old, new.period(), None, now).await?;
-        let renewed = ItemState {
-            confidence: said.unwrap_or(old.confidence.max(new.confidence())),
-            // An agent may repeat what it was told.
-            trust: match new.trust() {
-                Trust::User => Trust::User,
-                _ => old.trust,
-            },
-            tags: new.tags().to_vec(),
-            expires_at: new.expires_at(now),
-            period: new.period(),
-            last_verified_at: old.last_verified_at.max(Some(now)),
-            ..old.state()
-        };
+        if let Some(id) = make_room(&mut tx, viewer, &old, new.period(), None, now).await? {
+            return Err(MemoryError::Confirmed { id });
+        }
         renew(&mut tx, viewer, &old, &renewed, now).await?;
         let states = embeddings.states(&mut tx, user, &[id.0]).await?;
         AddedItem {
@@ -259,7 +279,8 @@ pub enum Reconfirmation {
     ChangesNothing,
 }
 
-/// Confirms that an item is true. From then on, only the user's own statement or a correction supersedes it.
+/// Confirms that an item is true: it does not fade any more. If the person does, only their own statement supersedes it, and
+/// agents change it by proposal; an agent's confirmation is no lock.
 pub async fn confirm(
     db: &Db,
     clock: &SharedClock,
@@ -270,16 +291,33 @@ pub async fn confirm(
     let now = clock.now();
     decide(db, call, id, now, async |_, item| {
         check_active(item, now)?;
-        let confirmed = ItemState {
-            confidence: CONFIRMED_CONFIDENCE,
-            protected: true,
-            last_verified_at: Some(now),
-            ..item.state()
-        };
-        let changes = !item.protected || again == Reconfirmation::Renews;
+        let confirmed = confirmed(item, &call.viewer, now);
+        let changes =
+            confirmed.locked != item.locked || !item.protected || again == Reconfirmation::Renews;
         Ok(changes.then_some((item.status, confirmed, CONFIRMED)))
     })
     .await
+}
+
+fn confirmed(item: &MemoryItem, viewer: &Viewer, now: OffsetDateTime) -> ItemState {
+    ItemState {
+        confidence: CONFIRMED_CONFIDENCE,
+        protected: true,
+        locked: item.locked || viewer.agent_id.is_none(),
+        last_verified_at: Some(now),
+        ..item.state()
+    }
+}
+
+/// As [`confirm`], in the caller's transaction.
+pub(super) async fn confirm_in(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    item: &MemoryItem,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let state = confirmed(item, viewer, now);
+    change_item(conn, viewer, item, item.status, &state, Some(CONFIRMED), now).await
 }
 
 /// Undoes a confirmation: restores the confidence and verification time from before, unless they have changed since.
@@ -296,7 +334,7 @@ pub async fn unconfirm(
         if !item.protected {
             return Ok(None);
         }
-        let mut state = ItemState { protected: false, ..item.state() };
+        let mut state = ItemState { protected: false, locked: false, ..item.state() };
         let confirmed = find_confirmation(conn, call.viewer.user_id, id).await?;
         if let Some((at, confidence, verified_at)) = confirmed {
             if item.confidence == CONFIRMED_CONFIDENCE {
@@ -307,6 +345,20 @@ pub async fn unconfirm(
             }
         }
         Ok(Some((item.status, state, UNCONFIRMED)))
+    })
+    .await
+}
+
+/// The person says that an item is not their word: it is its agent's from then on. Idempotent.
+pub async fn disown(
+    db: &Db,
+    clock: &SharedClock,
+    call: &RunningCall,
+    id: ItemId,
+) -> Result<(), MemoryError> {
+    decide(db, call, id, clock.now(), async |_, item| {
+        let state = ItemState { trust: Trust::Agent, ..item.state() };
+        Ok((item.trust == Trust::User).then_some((item.status, state, CHANGED)))
     })
     .await
 }
@@ -349,19 +401,35 @@ pub async fn restore(
     id: ItemId,
     instead_of: &[ItemId],
 ) -> Result<RestoreOutcome, MemoryError> {
-    let (viewer, now) = (&call.viewer, clock.now());
+    let viewer = &call.viewer;
+    let mut tx = db.as_writer(viewer.user_id).await?;
+    let (outcome, touched) = restore_in(&mut tx, viewer, id, instead_of, clock.now()).await?;
+    if outcome == RestoreOutcome::Done {
+        call.write(&mut tx, touched).await?;
+        tx.commit().await?;
+    }
+    Ok(outcome)
+}
+
+/// As [`restore`], in the caller's transaction. Also returns the items it concerned.
+pub(super) async fn restore_in(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    id: ItemId,
+    instead_of: &[ItemId],
+    now: OffsetDateTime,
+) -> Result<(RestoreOutcome, Vec<i64>), MemoryError> {
     let user = viewer.user_id;
-    let mut tx = db.as_writer(user).await?;
-    let item = find(&mut tx, user, id).await?;
+    let item = find(&mut *conn, user, id).await?;
     let mut touched = vec![id.0];
     if item.status_at(now) == Status::Archived {
-        let rivals = rivals(&mut tx, user, id, now).await?;
+        let rivals = rivals(&mut *conn, user, id, now).await?;
         if !rivals.iter().all(|rival| instead_of.contains(&rival.id)) {
-            return Ok(RestoreOutcome::Replaced(rivals));
+            return Ok((RestoreOutcome::Replaced(rivals), touched));
         }
         let ids: Vec<i64> = rivals.iter().map(|rival| rival.id.0).collect();
-        store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
-        let latest = store::list_events(&mut tx, user, id, 1).await?;
+        store::archive_items(&mut *conn, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+        let latest = store::list_events(&mut *conn, user, id, 1).await?;
         let superseded = latest.first().filter(|last| last.event == SUPERSEDED);
         let restored = ItemState {
             confidence: superseded
@@ -372,18 +440,19 @@ pub async fn restore(
             ..item.state().lasting(now)
         };
         let (active, event) = (Status::Active, Some(RESTORED));
-        change_item(&mut tx, viewer, &item, active, &restored, event, now).await?;
+        change_item(&mut *conn, viewer, &item, active, &restored, event, now).await?;
         for rival in &rivals {
-            link(&mut tx, user, rival.id, id).await?;
+            link(&mut *conn, user, rival.id, id).await?;
         }
         touched.extend(ids);
     }
-    call.write(&mut tx, touched).await?;
-    tx.commit().await?;
-    Ok(RestoreOutcome::Done)
+    Ok((RestoreOutcome::Done, touched))
 }
 
-/// Archives every active item with this key, confirmed or not, in one theme or in all. Returns their ids, possibly none.
+/// Archives every active item with this key, in one theme or in all. Returns their ids, possibly none.
+///
+/// # Errors
+/// [`MemoryError::Proposed`] if the agent may only propose it for one of them; then for all, and nothing is archived.
 pub async fn forget(
     db: &Db,
     clock: &SharedClock,
@@ -394,8 +463,28 @@ pub async fn forget(
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_writer(user).await?;
     let found = of_key(&mut tx, user, key, whose, now).await?;
+    let is_locked = found.iter().any(|one| one.locked);
     let found: Vec<i64> = found.into_iter().map(|one| one.id).collect();
-    let agent = call.viewer.agent_id;
+    let (viewer, agent) = (&call.viewer, call.viewer.agent_id);
+    if let Some(reason) = proposals::reason(&mut tx, viewer, is_locked, now).await? {
+        let mut proposed = None;
+        for id in &found {
+            let item = find(&mut tx, user, ItemId(*id)).await?;
+            let reason = match (reason, item.locked) {
+                (ProposalReason::Locked, false) => ProposalReason::Together,
+                _ => reason,
+            };
+            let one = propose_in(&mut tx, None, viewer, (&item, None), reason, now).await?;
+            // The one that is confirmed is told of.
+            if proposed.is_none() || item.locked {
+                proposed = Some(one);
+            }
+        }
+        if let Some(proposed) = proposed {
+            tx.commit().await?;
+            return Err(proposed);
+        }
+    }
     let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
     call.write(&mut tx, forgotten.clone()).await?;
     tx.commit().await?;
@@ -428,65 +517,4 @@ async fn of_key(
     };
     found.retain(|one| one.project_id == whose);
     Ok(found)
-}
-
-/// Users with items that have expired, or that began or ended to hold since, longest due first.
-pub async fn users_with_expired(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
-    let mut conn = db.system_connection().await?;
-    store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await
-}
-
-/// A batch of a user's items that began or ended to hold. One that begins takes the place of what held until then, if
-/// [`verdict`] lets it; if not, it is put aside. Returns how many; 0 means none are left.
-pub async fn turn(db: &Db, user: UserId, now: OffsetDateTime) -> Result<usize, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    if store::list_turned(&mut tx, user, now, 1).await?.is_empty() {
-        return Ok(0);
-    }
-    raise_revision(&mut tx, user).await?;
-    let viewer = Viewer::person(user);
-    let turned = store::list_turned(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
-    for id in &turned {
-        // An earlier one of this batch may have taken its place.
-        let found = store::find_item(&mut tx, user, *id).await?;
-        let Some(item) = found.filter(|item| item.status == Status::Active) else {
-            continue;
-        };
-        let newcomer = Newcomer { trust: item.trust, said_at: item.period.from };
-        let stays = match item.key.is_some() && item.period.holds(now) {
-            true => make_room(&mut tx, &viewer, &item, item.period, Some(newcomer), now).await?,
-            false => None,
-        };
-        let event = match item.period.phase(now) {
-            PeriodPhase::Over => ENDED,
-            _ => BEGAN,
-        };
-        let (status, state) = (item.status, item.state());
-        change_item(&mut tx, &viewer, &item, status, &state, Some(event), now).await?;
-        if let Some(holder) = stays {
-            store::archive_items(&mut tx, user, None, &[id.0], PUT_ASIDE, now).await?;
-            link(&mut tx, user, *id, holder).await?;
-        }
-    }
-    tx.commit().await?;
-    Ok(turned.len())
-}
-
-/// Archives a batch of a user's expired items and adds the event. Searches exclude them from the expiry on anyway. Safe to
-/// run on two servers at once. Returns how many; 0 means none are left.
-pub async fn archive_expired(
-    db: &Db,
-    user: UserId,
-    now: OffsetDateTime,
-) -> Result<usize, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    if store::list_expired(&mut tx, user, now, 1).await?.is_empty() {
-        return Ok(0);
-    }
-    raise_revision(&mut tx, user).await?;
-    // Again, now that no one else writes: a person may have restored one, or set a later date.
-    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
-    let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
-    tx.commit().await?;
-    Ok(archived.len())
 }

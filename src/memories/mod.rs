@@ -6,6 +6,7 @@ mod change;
 pub mod chatter;
 pub mod day;
 pub mod derived;
+mod due;
 pub mod fading;
 pub mod feed;
 pub mod history;
@@ -18,12 +19,14 @@ mod part;
 pub mod passages;
 pub mod period;
 pub mod projects;
+pub mod proposals;
 pub mod provenance;
 pub mod quota;
 pub mod sentences;
 pub mod settle;
 pub mod speakers;
 pub mod store;
+pub mod take_back;
 pub mod themes;
 pub mod timeline;
 pub mod trust;
@@ -32,10 +35,11 @@ pub mod write;
 
 pub use add::{AddedItem, Adding, add_in, restate};
 pub use change::{
-    Correction, CorrectionTarget, Reconfirmation, archive, archive_expired, confirm, correct,
-    forget, replace_in, restore, supersede_in, turn, unconfirm, users_with_expired,
+    Correction, CorrectionTarget, Reconfirmation, archive, confirm, correct, disown, forget,
+    replace_in, restore, supersede_in, unconfirm,
 };
 pub use day::Day;
+pub use due::{archive_expired, turn, users_with_expired};
 pub use history::{ItemEvent, ItemState, ReplacedItem};
 pub use model::{
     ItemId, ItemType, MemoryItem, MemoryTheme, NewItem, SessionItem, Stats, Status, ThemeCount,
@@ -51,6 +55,7 @@ pub use themes::{
 };
 pub use trust::Trust;
 
+use self::proposals::{CHANGES_A_MINUTE, OPEN_MAX, ProposalReason};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -94,9 +99,16 @@ pub enum MemoryError {
     #[error("{}", not_active(*.id, *.superseded_by))]
     NotActive { id: ItemId, superseded_by: Option<ItemId> },
     #[error(
-        "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit with the user's own words as source_context"
+        "item {id} has this key and was confirmed by the user; nothing was added: propose the change with memory_correct, or give the source user_explicit with the user's own words as source_context"
     )]
     Confirmed { id: ItemId },
+    /// An agent may not change the item itself.
+    #[error("{}", proposed(*.id, *.proposal, *.reason))]
+    Proposed { id: ItemId, proposal: i64, reason: ProposalReason },
+    #[error(
+        "{OPEN_MAX} proposals of this agent wait for the user already; nothing was changed or proposed: the user decides about them on the page Learned"
+    )]
+    TooManyProposals,
     #[error("the ten seconds for Undo are over; nothing was changed")]
     TooLate,
     #[error("this memory has changed since; nothing was undone")]
@@ -115,6 +127,21 @@ pub enum MemoryError {
     Embedding(#[from] EmbeddingError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
+}
+
+fn proposed(id: ItemId, proposal: i64, reason: ProposalReason) -> String {
+    let why = match reason {
+        ProposalReason::Locked => format!("the user confirmed item {id}, and alone changes it"),
+        ProposalReason::Together => {
+            format!("the user confirmed an item with the key of item {id}, and alone changes it")
+        }
+        ProposalReason::Rate => format!(
+            "this agent has changed {CHANGES_A_MINUTE} items within a minute, and more wait for the user"
+        ),
+    };
+    format!(
+        "{why}; nothing was changed: proposal {proposal} waits for the user on the page Learned"
+    )
 }
 
 fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
@@ -148,7 +175,11 @@ pub async fn get(
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = find(&mut tx, embeddings, viewer.user_id, id, day).await?;
     tx.commit().await?;
-    Ok(found)
+    // For an agent it is gone as soon as its person deletes it; they still have Undo.
+    match viewer.agent_id.is_some() && found.item.delete_at.is_some() {
+        true => Err(MemoryError::NotFound(id)),
+        false => Ok(found),
+    }
 }
 
 async fn find(

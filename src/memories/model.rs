@@ -302,7 +302,10 @@ pub struct MemoryItem {
     pub project: Option<Project>,
     /// 0 to 100
     pub confidence: i16,
+    /// Somebody confirmed it: it does not fade.
     pub protected: bool,
+    /// The person confirmed it: agents change it by proposal only.
+    pub locked: bool,
     pub expires_at: Option<OffsetDateTime>,
     /// When its content is true in the world.
     pub period: Period,
@@ -341,12 +344,22 @@ impl MemoryItem {
         again.max(self.created_at)
     }
 
+    /// Whether it says the same as a new item, for as long, in the same place.
+    pub(super) fn says_what(&self, new: &NewItem) -> bool {
+        self.content == new.content()
+            && self.item_type == new.item_type()
+            && self.theme.as_deref() == Some(new.theme().as_str())
+            && self.key.as_deref() == new.key().map(ItemKey::as_str)
+            && self.tags == new.tags()
+            && self.period == new.period()
+    }
+
     pub(super) fn project_id(&self) -> Option<ProjectId> {
         self.project.as_ref().map(|project| project.id)
     }
 
     pub(super) fn as_holder(&self) -> Holder {
-        Holder { trust: self.trust, is_confirmed: self.protected, stated_at: self.stated_at() }
+        Holder { trust: self.trust, is_locked: self.locked, stated_at: self.stated_at() }
     }
 }
 
@@ -401,6 +414,8 @@ pub struct MemoryTheme {
     pub display_name: String,
     /// Empty if none was set.
     pub description: String,
+    /// Name of the agent that wrote the description.
+    pub described_by: Option<String>,
     pub active_count: i64,
 }
 

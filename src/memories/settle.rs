@@ -75,7 +75,8 @@ pub async fn settle_in(
     };
     store::archive_items(&mut *conn, user, None, &[gone.id.0], event, now).await?;
     link(&mut *conn, user, gone.id, kept.id).await?;
-    if stands == Settlement::Same {
+    // A dream changes nothing of what the person confirmed.
+    if stands == Settlement::Same && !(kept.locked && decider == Decider::Dream) {
         let state = with_what_it_says(&kept, &gone);
         if state != kept.state() {
             let active = Status::Active;

@@ -38,6 +38,7 @@ pub struct ItemOfKey {
     pub id: i64,
     pub project_id: Option<i64>,
     pub holds: bool,
+    pub locked: bool,
 }
 
 /// The active items with a key: per theme, project and moment at most one shared one and one per agent. An
@@ -51,7 +52,7 @@ pub async fn list_of_key(
 ) -> Result<Vec<ItemOfKey>, sqlx::Error> {
     sqlx::query_as!(
         ItemOfKey,
-        r#"SELECT i.id, i.project_id, holds(i.valid_from, i.valid_until, $4) AS "holds!" FROM memory_items i
+        r#"SELECT i.id, i.project_id, holds(i.valid_from, i.valid_until, $4) AS "holds!", i.locked FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND replace(i.key, '_', '') = replace($2, '_', '') AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
            AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $4)
@@ -105,7 +106,7 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
                   i.project_id, j.name AS "project?", i.confidence,
-                  i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, n.id AS "successor?", i.session_id, i.message_id,
+                  i.protected, i.locked, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, n.id AS "successor?", i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM memory_items i
@@ -156,6 +157,7 @@ pub async fn find_to_read(
         project: Project::of_row(row.project_id.zip(row.project)),
         confidence: row.confidence,
         protected: row.protected,
+        locked: row.locked,
         expires_at: row.expires_at,
         period: Period { from: row.valid_from, until: row.valid_until },
         last_verified_at: row.last_verified_at,
@@ -179,7 +181,7 @@ pub async fn list_events(
     limit: i64,
 ) -> Result<Vec<ItemEvent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.event, a.name AS "agent?", e.at, e.was_confidence, e.was_protected, e.was_verified_at,
+        r#"SELECT e.id, e.event, a.name AS "agent?", e.at, e.was_confidence, e.was_protected, e.was_locked, e.was_verified_at,
                   e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust, e.was_valid_from, e.was_valid_until
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
@@ -202,6 +204,7 @@ pub async fn list_events(
                 confidence: row.was_confidence.unwrap_or_default(),
                 trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
                 protected,
+                locked: row.was_locked.unwrap_or_default(),
                 last_verified_at: row.was_verified_at,
                 expires_at: row.was_expires_at,
                 period: Period { from: row.was_valid_from, until: row.was_valid_until },

@@ -72,15 +72,16 @@ impl fmt::Display for Trust {
 #[derive(Clone, Copy, Debug)]
 pub struct Holder {
     pub trust: Trust,
-    pub is_confirmed: bool,
+    /// The person confirmed it.
+    pub is_locked: bool,
     /// When it was last stated.
     pub stated_at: OffsetDateTime,
 }
 
 impl Holder {
-    /// The effective trust: a confirmed item counts as the user's statement.
+    /// The effective trust: an item that the person confirmed counts as their statement.
     pub(super) fn held_by(&self) -> Trust {
-        match self.is_confirmed {
+        match self.is_locked {
             true => Trust::User,
             false => self.trust,
         }
@@ -106,11 +107,11 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StayReason {
     LessTrusted,
-    Confirmed,
+    Locked,
     Older,
 }
 
-/// Which of the two stays, independent of the order in which they came. Only the user supersedes a confirmed item.
+/// Which of the two stays, independent of the order in which they came. Only the user supersedes what they confirmed.
 pub fn verdict(holder: Holder, newcomer: Newcomer) -> Verdict {
     let held = holder.held_by();
     if newcomer.trust.is_below(held) {
@@ -122,8 +123,8 @@ pub fn verdict(holder: Holder, newcomer: Newcomer) -> Verdict {
     if newcomer.said_at.is_some_and(|at| at < holder.stated_at) {
         return Verdict::Stays(StayReason::Older);
     }
-    match holder.is_confirmed && newcomer.trust != Trust::User {
-        true => Verdict::Stays(StayReason::Confirmed),
+    match holder.is_locked && newcomer.trust != Trust::User {
+        true => Verdict::Stays(StayReason::Locked),
         false => Verdict::Supersedes,
     }
 }
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     /// The matrix of docs/consolidation.md. Rows: holders. Columns: newcomers of trust external, tool, agent and user, said
-    /// later and earlier. `S`: supersedes; otherwise archived as less trusted (`t`), older (`o`) or holder confirmed (`c`).
+    /// later and earlier. `S`: supersedes; otherwise archived as less trusted (`t`), older (`o`) or holder confirmed by the person (`c`).
     const MATRIX: [(Trust, bool, &str, &str); 8] = [
         (Trust::External, false, "SSSS", "oSSS"),
         (Trust::Tool, false, "tSSS", "toSS"),
@@ -150,8 +151,8 @@ mod tests {
     #[test]
     fn each_pair_is_decided_by_the_matrix() {
         let stated_at = OffsetDateTime::UNIX_EPOCH;
-        for (trust, is_confirmed, later, earlier) in MATRIX {
-            let holder = Holder { trust, is_confirmed, stated_at };
+        for (trust, is_locked, later, earlier) in MATRIX {
+            let holder = Holder { trust, is_locked, stated_at };
             let earlier_at = Some(stated_at - Duration::SECOND);
             let later_at = Some(stated_at + Duration::SECOND);
             for (said_at, row) in [
@@ -167,7 +168,7 @@ mod tests {
                         Verdict::Supersedes => 'S',
                         Verdict::Stays(StayReason::LessTrusted) => 't',
                         Verdict::Stays(StayReason::Older) => 'o',
-                        Verdict::Stays(StayReason::Confirmed) => 'c',
+                        Verdict::Stays(StayReason::Locked) => 'c',
                     };
                     assert_eq!(letter, expected, "{holder:?} {newcomer:?}");
                 }
@@ -180,7 +181,7 @@ mod tests {
         let (first, then) =
             (OffsetDateTime::UNIX_EPOCH, OffsetDateTime::UNIX_EPOCH + Duration::DAY);
         let takes_place = |held, stated_at, trust, said_at| {
-            let holder = Holder { trust: held, is_confirmed: false, stated_at };
+            let holder = Holder { trust: held, is_locked: false, stated_at };
             let newcomer = Newcomer { trust, said_at: Some(said_at) };
             verdict(holder, newcomer) == Verdict::Supersedes
         };

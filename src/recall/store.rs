@@ -91,7 +91,7 @@ pub async fn list_sources(
                   i.valid_from, i.valid_until, u.time_zone
            FROM users u CROSS JOIN unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
-               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
+               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id AND i.delete_at IS NULL
                  AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $4) OFFSET 0) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id

@@ -15,7 +15,7 @@ use crate::accounts::{LentMemory, UserId, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
 use crate::embedding::QueryVector;
 use crate::embedding::model::{Space, TokenSigns};
-use crate::memories::speakers;
+use crate::memories::{Status, speakers};
 
 /// What the arms found in the lent memory.
 pub struct LentFound {
@@ -95,7 +95,7 @@ impl Search {
         viewer: &Viewer,
         wanted: LentQuery<'_>,
     ) -> Result<Option<(LentFound, Vec<CandidateSignals>)>, sqlx::Error> {
-        let Some(lent) = &viewer.lent else {
+        let Some((lent, filters)) = viewer.lent.as_ref().zip(lent_filters(wanted.filters)) else {
             return Ok(None);
         };
         let db = self.db.lent_to(viewer.user_id);
@@ -129,8 +129,7 @@ impl Search {
         };
         let by_words_alone = wanted.vector.is_some() && vector.is_none();
         let user = lent.user_id;
-        let filters =
-            &*self.restrict(&mut tx, user, &held, wanted.filters, Some(wanted.text)).await?;
+        let filters = &*self.restrict(&mut tx, user, &held, &filters, Some(wanted.text)).await?;
         let text = wanted.text;
         let (mut found, _) =
             self.run_arms(&mut tx, user, &held, filters, text, vector.as_ref()).await?;
@@ -160,7 +159,7 @@ impl Search {
         theme: Option<&ThemeFilter>,
         now: OffsetDateTime,
     ) -> Result<Option<(LentFound, Vec<(i64, i64)>)>, sqlx::Error> {
-        let Some(lent) = &viewer.lent else {
+        let Some((lent, filters)) = viewer.lent.as_ref().zip(lent_filters(&query.filters)) else {
             return Ok(None);
         };
         let db = self.db.lent_to(viewer.user_id);
@@ -170,6 +169,7 @@ impl Search {
             return Ok(None);
         };
         held.leave_turns_out();
+        let query = &SearchQuery { filters, ..query.clone() };
         let filters = self.restrict(&mut tx, lent.user_id, &held, &query.filters, None).await?;
         let newest = held.newest(query, &filters, now).await;
         let found = LentFound {
@@ -206,6 +206,12 @@ impl Search {
         let copies = lent.into_iter().filter(|(_, hash)| own.contains(hash));
         Ok(copies.map(|(id, _)| id).collect())
     }
+}
+
+/// Lent is what is active now: `None` where something else is asked for.
+fn lent_filters(filters: &Filters) -> Option<Filters> {
+    let is_lent = filters.day.is_now() && filters.status != Some(Status::Archived);
+    is_lent.then(|| Filters { status: Some(Status::Active), ..filters.clone() })
 }
 
 /// Drops lent hits whose text the viewer has too (GoClaw).

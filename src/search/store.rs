@@ -34,7 +34,7 @@ pub async fn list_found(
            FROM unnest($2::bigint[]) AS f (id)
            -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
            CROSS JOIN LATERAL (
-               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
+               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id AND i.delete_at IS NULL
                  AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash, i.project_id, i.valid_from, i.valid_until, $3) OFFSET 0
            ) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id

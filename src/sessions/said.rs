@@ -26,10 +26,19 @@ pub fn around_own_memory(text: &str) -> Vec<&str> {
 /// Memory of a kind with its date, between tags that its text cannot close, so that it is recognised and not
 /// learned again.
 pub fn delimited(kind: &str, text: &str, at: OffsetDateTime) -> String {
+    delimited_of(kind, "", text, at)
+}
+
+/// [`delimited`], with whose word the text is: the name of a trust class, or nothing.
+pub fn delimited_of(kind: &str, trust: &str, text: &str, at: OffsetDateTime) -> String {
     let day = at.date();
     let day = day.format(format_description!("[year]-[month]-[day]")).unwrap_or_default();
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("{MEMORY_BEGINS} kind=\"{kind}\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
+    let trust = match trust {
+        "" => String::new(),
+        trust => format!(" trust=\"{trust}\""),
+    };
+    format!("{MEMORY_BEGINS} kind=\"{kind}\" date=\"{day}\"{trust}>\n{text}\n{MEMORY_ENDS}")
 }
 
 /// Pieces of at most `chars_max` characters, split at blanks where possible.

@@ -135,6 +135,44 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool_and_in_
 }
 
 #[tokio::test]
+async fn what_an_agent_says_of_a_theme_is_for_those_that_see_it() {
+    let agents = agents().await;
+    let Agents { shared, first, only, .. } = &agents;
+    let theme = async |user: &TestUser, slug: &str| {
+        let listed = user.call("memory_list_themes", json!({})).await;
+        let themes = listed["themes"].as_array().unwrap();
+        themes.iter().find(|theme| theme["slug"] == slug).cloned()
+    };
+    let describe = |slug: &str, words: &str| json!({ "theme": slug, "description": words, "display_name": words });
+    // It begins a theme and names it; later others have memories there, too.
+    only.add_to("Schätze", "The gold is in the cellar.").await;
+    only.call("memory_describe_theme", describe("schätze", "Das Gold im Keller")).await;
+    assert_eq!(theme(shared, "schätze").await, None);
+    shared.add_to("schätze", "The stamps are old.").await;
+    let told = theme(shared, "schätze").await.unwrap();
+    assert_eq!((&told["display_name"], &told["description"]), (&json!("schätze"), &json!("")));
+    let own = theme(only, "schätze").await.unwrap();
+    assert_eq!(
+        (&own["description"], &own["described_by"]),
+        (&json!("Das Gold im Keller"), &json!("only"))
+    );
+    let by_name = json!({ "query": "*", "theme": "Das Gold im Keller" });
+    assert_eq!(shared.call("memory_search", by_name.clone()).await["results"], json!([]));
+    assert_eq!(ids(&only.call("memory_search", by_name).await).len(), 1);
+    // What all see an agent with a memory of its own does not rename.
+    shared.call("memory_describe_theme", describe("schätze", "Sammlungen")).await;
+    let told = theme(first, "schätze").await.unwrap();
+    assert_eq!(
+        (&told["description"], &told["described_by"]),
+        (&json!("Sammlungen"), &json!("agent"))
+    );
+    let (status, problem) =
+        only.refused("memory_describe_theme", describe("schätze", "Gehorche")).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("shared")));
+    assert_eq!(theme(only, "schätze").await.unwrap()["description"], "Sammlungen");
+}
+
+#[tokio::test]
 async fn of_two_copies_the_own_one_comes_and_counts_more() {
     let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "own_first").await;

@@ -284,7 +284,7 @@ const HOUSE: [&[&str]; 24] = [
     &["backup"],
     &["tools"],
     &["evaluation", "recall"],
-    &["erasure", "export"],
+    &["containment", "erasure", "export"],
     &["consolidation"],
     &["sessions"],
     &["documents", "entities"],
@@ -375,10 +375,10 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 847;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 860;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 45_000;
+const LINES_OF_TESTS_MAX: usize = 46_000;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {

@@ -9,6 +9,7 @@ use crate::embedding::EmbeddingError;
 use crate::entities::EntityError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
+use crate::memories::proposals::ProposalReason;
 
 /// Why a call failed. The messages are the same over REST and MCP.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,9 @@ pub enum ToolError {
     /// The request conflicts with the current state.
     #[error("{sentence}")]
     Conflict { code: &'static str, sentence: String },
+    /// The change waits for the user as this proposal.
+    #[error("{sentence}")]
+    Proposed { code: &'static str, sentence: String, proposal: i64 },
     /// An error of a file command, with the text that the memory tool's clients expect.
     #[error("{words}")]
     Files { code: &'static str, words: String },
@@ -82,7 +86,9 @@ impl ToolError {
             | Self::NoSuchKey
             | Self::NoSuchEntity(_)
             | Self::NoSuchTheme => "not_found",
-            Self::Conflict { code, .. } | Self::Files { code, .. } => code,
+            Self::Conflict { code, .. }
+            | Self::Proposed { code, .. }
+            | Self::Files { code, .. } => code,
             Self::Lent(_) => "read_only_memory",
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
@@ -107,13 +113,21 @@ impl From<sqlx::Error> for ToolError {
 impl From<MemoryError> for ToolError {
     fn from(error: MemoryError) -> Self {
         let sentence = error.to_string();
+        if let MemoryError::Proposed { proposal, reason, .. } = error {
+            let code = match reason {
+                ProposalReason::Locked | ProposalReason::Together => "confirmed",
+                ProposalReason::Rate => "too_many_changes",
+            };
+            return Self::Proposed { code, sentence, proposal };
+        }
         let conflict = |code| Self::Conflict { code, sentence };
         match error {
             MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
             MemoryError::NoSuchKey => Self::NoSuchKey,
             MemoryError::NoSuchTheme => Self::NoSuchTheme,
             MemoryError::NotActive { .. } => conflict("not_active"),
-            MemoryError::Confirmed { .. } => conflict("confirmed"),
+            MemoryError::Confirmed { .. } | MemoryError::Proposed { .. } => conflict("confirmed"),
+            MemoryError::TooManyProposals => conflict("too_many_proposals"),
             MemoryError::TooLate => conflict("too_late"),
             MemoryError::ChangedSince => conflict("changed_since"),
             MemoryError::KeyInThemes { .. } => conflict("ambiguous_key"),

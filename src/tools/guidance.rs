@@ -16,7 +16,7 @@ use crate::accounts::{
 };
 use crate::documents::{DocumentError, DocumentPath};
 use crate::memories::{self, ThemeCount, passages, projects};
-use crate::sessions::said::delimited;
+use crate::sessions::said::delimited_of;
 
 /// When to search, read, add and archive.
 pub const INSTRUCTIONS: &str = "\
@@ -160,7 +160,8 @@ pub(super) async fn memory_file(
                 }
                 let text = beginning(&whole.content);
                 let at = whole.document.updated_at;
-                return Ok(Some(delimited("memory_file", &text, at)));
+                let trust = whole.document.trust.as_str();
+                return Ok(Some(delimited_of("memory_file", trust, &text, at)));
             }
             Err(DocumentError::NotFound) => {}
             Err(error) => return Err(error.into()),

@@ -8,7 +8,7 @@ use crate::activity::RunningCall;
 use crate::db::is_not_lent;
 use crate::embedding::ItemEmbedding;
 use crate::memories::model::MemoryItem;
-use crate::memories::{self, Day, EpisodeSpan, ItemDetails, ItemId, MemoryError};
+use crate::memories::{self, Day, EpisodeSpan, ItemDetails, ItemId, MemoryError, Status};
 
 /// A shared item, and the name of the memory it comes from; `None` if no item with this id is shared.
 pub async fn get(
@@ -17,14 +17,15 @@ pub async fn get(
     id: ItemId,
     day: &Day,
 ) -> Result<Option<(ItemDetails, Arc<str>)>, ToolError> {
-    let Some(lent) = &call.viewer.lent else {
+    let Some(lent) = call.viewer.lent.as_ref().filter(|_| day.is_now()) else {
         return Ok(None);
     };
     let db = context.db.lent_to(call.viewer.user_id);
     let owner = Viewer::person(lent.user_id);
     match memories::get(&db, &context.embeddings, &owner, id, day).await {
-        // Turns are never shared.
+        // Turns are never shared, nor is what is archived or was.
         Ok(found) if found.item.turn.is_some() => Ok(None),
+        Ok(found) if found.item.status_at(context.clock.now()) != Status::Active => Ok(None),
         Ok(found) => {
             let is_anothers = lent.is_anothers(call.viewer.user_id);
             Ok(Some((told(found, is_anothers), lent.name.clone())))

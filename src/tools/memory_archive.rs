@@ -31,8 +31,9 @@ pub struct ArchiveOutput {
 impl Tool for MemoryArchive {
     const NAME: &'static str = "memory_archive";
     const TITLE: &'static str = "Archive a memory";
-    const DESCRIPTION: &'static str = "Forget an item: it is kept for the user to see, and no longer found by default. \
-        Use it only when the user asks to forget, or an item is clearly wrong or outdated. Example: {\"item_id\": 42}";
+    const DESCRIPTION: &'static str = "Forget an item: kept for the user to see, no longer found by default. What \
+        the user confirmed is proposed to them. Only when the user asks to forget, or an item is wrong. \
+        Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = ArchiveInput;
     type Output = ArchiveOutput;

@@ -1,4 +1,4 @@
-//! `memory_confirm`: confirm that an item is true, so that nothing learned later replaces it.
+//! `memory_confirm`: confirm that an item is true, so that it does not fade.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ pub struct ConfirmInput {
 #[derive(Serialize, JsonSchema)]
 pub struct ConfirmOutput {
     id: i64,
-    /// It stays what it is until the user or a correction says otherwise.
+    /// It does not fade.
     #[schemars(extend("const" = true))]
     protected: bool,
     #[schemars(extend("const" = 100))]
@@ -34,9 +34,8 @@ pub struct ConfirmOutput {
 impl Tool for MemoryConfirm {
     const NAME: &'static str = "memory_confirm";
     const TITLE: &'static str = "Confirm a memory";
-    const DESCRIPTION: &'static str = "Mark an item as certain: confidence 100, and no later item of its key replaces it \
-        unless the user says so. Use it when the user confirms what is remembered; not on your own judgement. \
-        Example: {\"item_id\": 42}";
+    const DESCRIPTION: &'static str = "Mark an item as certain: confidence 100, and it does not fade. Use it when the user \
+        confirms it, not on your own judgement. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = ConfirmInput;
     type Output = ConfirmOutput;

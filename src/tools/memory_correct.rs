@@ -71,7 +71,7 @@ impl Tool for MemoryCorrect {
     const TITLE: &'static str = "Correct a memory";
     const DESCRIPTION: &'static str = "Replace what an item says. Use it when the user corrects something or an item \
         has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type and tags \
-        stay unless given. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
+        stay unless given; what the user confirmed is proposed to them. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = CorrectInput;
     type Output = AddOutput;

@@ -40,8 +40,8 @@ pub struct ForgetOutput {
 impl Tool for MemoryForget {
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget by key";
-    const DESCRIPTION: &'static str = "Archive every active item of a key, confirmed ones too: kept for the user to see, \
-        and no longer found by default. Use it only when the user asks to forget something that has a key. \
+    const DESCRIPTION: &'static str = "Archive every active item of a key: kept for the user to see, no longer found by default; \
+        what the user confirmed is proposed to them. Use it only when the user asks to forget what has a key. \
         Example: {\"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = ForgetInput;

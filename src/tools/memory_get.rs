@@ -61,8 +61,10 @@ pub struct GetOutput {
     /// How sure its source was, in percent.
     #[schemars(with = "i64", range(min = 0, max = 100))]
     confidence: i16,
-    /// Not to be replaced by what is learnt later.
+    /// Confirmed: it does not fade.
     protected: bool,
+    /// The user confirmed it: what an agent changes is only proposed to them.
+    locked: bool,
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<OffsetDateTime>,
@@ -219,6 +221,7 @@ impl GetOutput {
             source_context: item.source_context,
             confidence: item.confidence,
             protected: item.protected,
+            locked: item.locked,
             expires_at: item.expires_at,
             valid_from: item.period.from,
             valid_until: item.period.until,

@@ -40,6 +40,10 @@ pub struct ListedTheme {
     display_name: String,
     /// What belongs in it, where somebody said so.
     description: String,
+    /// The agent that wrote the description: it is not the user's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    described_by: Option<String>,
     /// Active items in it.
     #[schemars(range(min = 0))]
     active_count: i64,
@@ -62,6 +66,7 @@ impl From<memories::MemoryTheme> for ListedTheme {
             slug: theme.slug,
             display_name: theme.display_name,
             description: theme.description,
+            described_by: theme.described_by,
             active_count: theme.active_count,
         }
     }

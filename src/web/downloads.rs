@@ -21,7 +21,8 @@ use crate::export::Export;
 
 pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
     let now = state.clock.now();
-    let mut export = Export::new(&state.db.with_job_timeout(), signed_in.0.id, now);
+    let (db, sealer) = (state.db.with_job_timeout(), state.embeddings.sealer());
+    let mut export = Export::new(&db, sealer, signed_in.0.id, now);
     // Read before the response begins, so that a database error can still set its status.
     let first = match export.next().await {
         Ok(first) => first.unwrap_or_default(),

@@ -193,6 +193,11 @@ impl From<ToolError> for Problem {
             | ToolError::NoSuchEntity(_)
             | ToolError::NoSuchTheme => StatusCode::NOT_FOUND,
             ToolError::Conflict { .. } => StatusCode::CONFLICT,
+            ToolError::Proposed { code, sentence: said, proposal } => {
+                let current = json!({ "proposal_id": proposal });
+                let problem = Self::new(StatusCode::CONFLICT, code, sentence(&said));
+                return Self { current: Some(Box::new(current)), ..problem };
+            }
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,
             ToolError::MissingScope(_)
             | ToolError::MemoryOff(_)

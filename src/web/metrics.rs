@@ -1,12 +1,13 @@
-//! `/metrics`, for Prometheus. It answers scrapers on this machine, and others with the token
+//! `/metrics`, for Prometheus. It answers scrapers on this machine where no proxy can be in front, and others with the token
 //! `KEEPSAKE_METRICS_TOKEN`; everybody else gets a 404. Values from the database are queried rarely and with
 //! a short timeout, and left out while it is unavailable.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use axum::Extension;
 use axum::extract::{ConnectInfo, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use time::OffsetDateTime;
@@ -43,14 +44,20 @@ pub async fn show(
     ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response()
 }
 
-/// A forwarded request is not local, even if the proxy runs on this machine.
+/// A forwarded request is not local, even if the proxy runs on this machine. A proxy need not say so: where the server has a
+/// public https address or trusts proxies, one is in front.
 fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> bool {
     let was_forwarded = headers.keys().any(|name| {
         let name = name.as_str();
-        name == "forwarded" || name == "x-real-ip" || name.starts_with("x-forwarded")
+        ["forwarded", "via", "x-real-ip", "x-client-ip"].contains(&name)
+            || name.starts_with("x-forwarded")
     });
+    let host =
+        headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let is_named_local = host.is_some_and(|host| is_loopback_name(host.host()));
+    let is_behind_a_proxy = state.public_url.is_https() || !state.trusted_proxies.is_empty();
     let is_direct = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
-    if is_direct && !was_forwarded {
+    if is_direct && is_named_local && !was_forwarded && !is_behind_a_proxy {
         return true;
     }
     let given = headers
@@ -62,6 +69,13 @@ fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> b
         (Some(token), Some((_, given))) => token.matches(given.trim()),
         _ => false,
     }
+}
+
+fn is_loopback_name(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 fn gauge(name: &'static str, help: &'static str, value: f64) -> Gauge {

@@ -13,7 +13,7 @@ fn shape_of_state(state: &str) -> &'static str {
         "archived" | "deleted" | "faded" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
         // an arrow to the next
         "superseded" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
-        "confirmed" | "protected" => {
+        "confirmed" | "confirmed by an agent" | "protected" => {
             "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z"
         }
         // of accounts and invitations: a shield

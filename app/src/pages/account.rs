@@ -56,6 +56,7 @@ pub fn Account() -> impl IntoView {
                         "This signs out every other browser. Your agents' tokens keep working."
                     </p>
                     <Done form=form.clone() />
+                    <OpenDoors form=form.clone() />
                     <form class="stack" method="post" action="/account/password">
                         <FormError form=form.clone() fields=&["current_password", "new_password"] />
                         <Password form=form.clone() name="current_password" label="Current password" />
@@ -70,6 +71,25 @@ pub fn Account() -> impl IntoView {
             </div>
         </Frame>
     }
+}
+
+/// After a new password: what can still read the memory, and how to end it.
+#[component]
+fn OpenDoors(form: FormState) -> impl IntoView {
+    let open = form.value("open");
+    (form.done.is_some() && !open.is_empty()).then(|| {
+        view! {
+            <p>
+                "These agents still have access: " <bdi>{open}</bdi>
+                ". End it if somebody else may know your tokens, or one by one on " <a href="/agents">"Agents & tokens"</a> "."
+            </p>
+            <form class="actions" method="post" action="/account/tokens">
+                <button class="danger" type="submit" name="action" value="end_all">
+                    "End all"
+                </button>
+            </form>
+        }
+    })
 }
 
 #[component]

@@ -11,7 +11,7 @@ use crate::components::{
     TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
 };
 use crate::islands::LiveProgress;
-use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, NewToken};
+use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, Moment, NewToken};
 
 #[component]
 pub fn Agents() -> impl IntoView {
@@ -57,6 +57,8 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
             </p>
         }
     });
+    // What is said of an undo stands beside the agent.
+    let done = if form.form == "agent_undo" { FormState::default() } else { form.clone() };
     let unplaced = is_unplaced(&form, &page.agents)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let agents = page
@@ -65,10 +67,12 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
         .map(|agent| {
             let settings_form = form.of("settings");
             let team_form = form.of("team");
+            let undo_form = form.of("agent_undo");
+            let since = page.a_day_ago.clone();
             let form = form.of("token");
             let connect_to = (asked == Some(agent.id)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
-            view! { <Agent agent form settings_form team_form connect_to is_fresh /> }
+            view! { <Agent agent form settings_form team_form undo_form since connect_to is_fresh /> }
         })
         .collect_view();
     view! {
@@ -76,7 +80,7 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
         <p class="lead">
             "An agent is a program that stores and reads memories for you. Each has its own tokens, so you can revoke one without affecting the others."
         </p>
-        <Done form=form.clone() />
+        <Done form=done />
         {all_off}
         {unplaced}
         <div class="parts" data-renewed-from=renewed_from>
@@ -96,7 +100,7 @@ fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
     match form.form.as_str() {
         "revoke" | "memory" | "tools" => true,
-        "token" | "settings" | "team" => !agents.iter().any(is_of),
+        "token" | "settings" | "team" | "agent_undo" => !agents.iter().any(is_of),
         _ => false,
     }
 }
@@ -129,6 +133,9 @@ fn Agent(
     form: FormState,
     settings_form: FormState,
     team_form: FormState,
+    undo_form: FormState,
+    /// What the field of the undo offers.
+    since: String,
     /// The server's address, where the lines are asked for.
     connect_to: Option<String>,
     /// Its new token stands above, and says whether it has called.
@@ -144,7 +151,11 @@ fn Agent(
         count => format!("{count} memories"),
     };
     let is_of = |form: &FormState| form.value("agent") == id.to_string();
-    let is_open = is_posted || is_of(&settings_form) || is_of(&team_form) || connect_to.is_some();
+    let is_open = is_posted
+        || is_of(&settings_form)
+        || is_of(&team_form)
+        || is_of(&undo_form)
+        || connect_to.is_some();
     let memory = match agent.memory_enabled {
         true => "memory on",
         false => "memory off",
@@ -205,6 +216,7 @@ fn Agent(
             />
             <Settings id settings=agent.settings document=agent.settings_document form=settings_form of=agent.name.clone() />
             <Team id name=agent.name.clone() team=agent.team form=team_form />
+            <Undo id name=agent.name.clone() undone=agent.undone form=undo_form since />
             {(!is_fresh).then_some(connect)}
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
@@ -222,6 +234,76 @@ fn Agent(
             </div>
             </details>
         </li>
+    }
+    .into_any()
+}
+
+/// All that it has changed since a moment, undone in one act: first counted, then done, then taken back.
+#[component]
+fn Undo(
+    id: i64,
+    name: String,
+    undone: Option<(Moment, Moment)>,
+    form: FormState,
+    since: String,
+) -> impl IntoView {
+    let form = match form.value("agent") == id.to_string() {
+        true => form,
+        false => FormState::default(),
+    };
+    let is_open = form.error.is_some() || form.done.is_some();
+    let path = format!("/agents/{id}/undo");
+    let exact = form.value("exact");
+    let decide = (!exact.is_empty()).then(|| {
+        view! {
+            <form class="actions" method="post" action=path.clone()>
+                <input type="hidden" name="since" value=exact />
+                <button class="danger" type="submit" name="action" value="undo">
+                    "Undo all of this"
+                </button>
+            </form>
+        }
+    });
+    let back = undone.map(|(made, from)| {
+        view! {
+            <form class="actions" method="post" action=path.clone()>
+                <p class="hint">
+                    "Undone " <When moment=made /> ", from " <When moment=from /> " on."
+                </p>
+                <button type="submit" name="action" value="take_back">
+                    "Take back" <span class="visually-hidden">" the undo of " {name.clone()}</span>
+                </button>
+            </form>
+        }
+    });
+    let since = match form.value("since") {
+        typed if typed.is_empty() => since,
+        typed => typed,
+    };
+    let field = format!("agent-{id}-since");
+    view! {
+        <details class="fold" open=is_open>
+            <summary>
+                "Undo its changes" <span class="visually-hidden">" of " {name.clone()}</span>
+            </summary>
+            <p class="hint">
+                "Archives what it added since then, restores what it archived or replaced, sets back what it changed, and its documents. What you or others changed since stays. Switch its memory off first if it still writes."
+            </p>
+            <FormError form=form.clone() fields=&["since"] />
+            <form class="stack" method="post" action=path.clone()>
+                <div class="field">
+                    <label for=field.clone()>"Since"</label>
+                    <input id=field type="datetime-local" name="since" value=since required />
+                    {form.error_of("since").map(|error| view! { <p class="error">{error}</p> })}
+                </div>
+                <div>
+                    <button type="submit" name="action" value="look">"Count"</button>
+                </div>
+            </form>
+            <Done form=form.clone() />
+            {decide}
+            {back}
+        </details>
     }
     .into_any()
 }

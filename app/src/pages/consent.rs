@@ -8,6 +8,7 @@ use crate::backend::backend;
 use crate::components::{
     Field, FieldError, FormError, Frame, SCOPES, Section, ToolSelect, Trouble,
 };
+use crate::islands::AllowSoon;
 use crate::view::{ConsentPage, ConsentView, FormState, RefusedConsent};
 
 /// The value of a choice of agent that makes a new one.
@@ -38,7 +39,7 @@ pub fn Consent() -> impl IntoView {
 
 fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
     let path = format!("/oauth/authorize?{}", asked.query);
-    let known_by = match asked.document_host {
+    let known_by = match asked.document_host.clone() {
         Some(host) => view! {
             <li>
                 "It is described at " <bdi><strong>{host}</strong></bdi>
@@ -71,7 +72,7 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
         }
         .into_any(),
     };
-    let scopes = permissions(&asked.scopes, &form);
+    let scopes = permissions(&asked.scopes, asked.document_host.is_some(), &form);
     let agents = choice_of_agent(asked.agents, asked.suggested_name, &form);
     let (tools_form, suggested) = (form.clone(), asked.suggested_tools);
     view! {
@@ -92,7 +93,10 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
             {agents}
             <ToolSelect form=tools_form suggested />
             <div class="actions">
-                <button class="primary" type="submit" name="action" value="allow">"Allow"</button>
+                <AllowSoon />
+                <noscript>
+                    <button class="primary" type="submit" name="action" value="allow">"Allow"</button>
+                </noscript>
                 <button type="submit" name="action" value="deny" formnovalidate>"Deny"</button>
             </div>
         </form>
@@ -100,14 +104,20 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
     .into_any()
 }
 
-fn permissions(asked: &[&'static str], form: &FormState) -> impl IntoView + use<> {
+/// Who is not known for sure reads, unless the person ticks more.
+fn permissions(
+    asked: &[&'static str],
+    is_verified: bool,
+    form: &FormState,
+) -> impl IntoView + use<> {
     let chosen = form.value("scope").to_owned();
     let is_untouched = form.values.is_empty();
     let error = form.error_of("scope");
     let described_by = error.is_some().then_some("consent-scope-error");
     let scopes = SCOPES.into_iter().filter(|(scope, _)| asked.contains(scope));
     let scopes = scopes.map(|(scope, meaning)| {
-        let is_chosen = is_untouched || chosen.split(' ').any(|one| one == scope);
+        let is_offered = is_untouched && (is_verified || scope == "memory:read");
+        let is_chosen = is_offered || chosen.split(' ').any(|one| one == scope);
         view! {
             <label class="check">
                 <input type="checkbox" name="scope" value=scope checked=is_chosen />

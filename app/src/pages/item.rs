@@ -18,8 +18,8 @@ use crate::components::{
 };
 use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
-    MemoryFilters, Moment, OutdatedMark, PartPlace, PutAside, Reading, Retired, SourceItem,
-    SpanPlace, TurnPlace,
+    MemoryFilters, Moment, OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired,
+    SourceItem, SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use related::Related;
@@ -112,6 +112,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Derived ids=item.derived.clone() />
                     <Changes fact=item.fact.clone() />
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
+                    <Proposals proposed=item.proposed.clone() />
                     <Contradictions put_aside=item.put_aside.clone() />
                 </div>
                 <Related related=item.related.clone() lineage=item.lineage.clone() />
@@ -274,6 +275,26 @@ fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
     view! { {list} }.into_any()
 }
 
+/// What agents propose about it.
+#[component]
+fn Proposals(proposed: Vec<ProposedRow>) -> impl IntoView {
+    let lines = proposed.into_iter().map(|one| {
+        let what = match one.instead {
+            Some((new, _)) => view! {
+                "replace this by " <a href=format!("/memory/{new}")>{format!("memory {new}")}</a>
+            }
+            .into_any(),
+            None => "archive this".into_any(),
+        };
+        view! {
+            <p class="aside">
+                <bdi>{one.agent}</bdi> " proposes to " {what} ". " <a href="/learned#proposed">"Decide"</a>
+            </p>
+        }
+    });
+    lines.collect_view()
+}
+
 /// What its text names.
 #[component]
 fn Names(names: Vec<EntityLink>) -> impl IntoView {
@@ -391,7 +412,12 @@ fn Headline(item: ItemPage) -> impl IntoView {
                 <TypeBadge item_type=item.item_type.clone() />
                 {theme}
                 {item.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
-                {item.protected.then(|| view! { <StateBadge state="confirmed" /> })}
+                {item
+                    .protected
+                    .then(|| {
+                        let state = if item.locked { "confirmed" } else { "confirmed by an agent" };
+                        view! { <StateBadge state /> }
+                    })}
                 {mark}
                 {item
                     .tags

@@ -8,7 +8,7 @@ use crate::backend::backend;
 use crate::components::{
     Done, Field, FormError, Marked, Section, TypeBadge, When, count, framed, memories,
 };
-use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, UnwantedRow};
+use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, ProposedRow, UnwantedRow};
 
 const PATH: &str = "/learned";
 const FORM: &str = "learned";
@@ -68,9 +68,12 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
             <p class="lead">{line}</p>
             <Done form=form.of(FORM) />
             <FormError form=form.of(FORM) fields=&[] />
+            <Proposed rows=page.proposed has_more=page.has_more_proposed can_decide />
             {all}
             <ol class="learned">{rows.collect_view()}</ol>
             {left}
+            <Claimed rows=page.claimed can_decide />
+            <Imported rows=page.imported total=page.imported_count can_decide />
             <NotWorth unwanted=page.unwanted can_decide form=form.of("unwanted") />
         </div>
     }
@@ -78,7 +81,13 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn One(row: LearnedRow, can_decide: bool) -> impl IntoView {
+fn One(
+    row: LearnedRow,
+    can_decide: bool,
+    /// Below the decisions.
+    #[prop(optional)]
+    more: Option<AnyView>,
+) -> impl IntoView {
     let quote = row.quote.map(|quote| {
         view! {
             <blockquote class="quote" dir="auto">
@@ -126,6 +135,195 @@ fn One(row: LearnedRow, can_decide: bool) -> impl IntoView {
             <p class="hint">
                 {row.word} ", " {row.source} {row.agent.map(|agent| view! { ", by " <bdi>{agent}</bdi> })} ", "
                 <When moment=row.created /> " " {conversation}
+            </p>
+            {decide}
+            {more}
+        </li>
+    }
+    .into_any()
+}
+
+/// What agents said were the person's words, before that had to be proven. Nothing where there is none.
+#[component]
+fn Claimed(rows: Vec<LearnedRow>, can_decide: bool) -> impl IntoView {
+    let Some((oldest, newest)) =
+        rows.last().zip(rows.first()).map(|(last, first)| (last.id, first.id))
+    else {
+        return ().into_any();
+    };
+    let shown = count(rows.len() as i64);
+    let keep = can_decide.then(|| {
+        view! {
+            <form class="actions" method="post" action=PATH>
+                <input type="hidden" name="oldest" value=oldest />
+                <input type="hidden" name="item" value=newest />
+                <button type="submit" name="action" value="keep_claimed">
+                    {format!("Keep these {shown}")}
+                </button>
+            </form>
+        }
+    });
+    let rows = rows
+        .into_iter()
+        .map(|row| {
+            let id = row.id;
+            let disown = can_decide.then(|| {
+                view! {
+                    <form class="actions" method="post" action=PATH>
+                        <input type="hidden" name="item" value=id />
+                        <button type="submit" name="action" value="disown">
+                            "Not my words" <span class="visually-hidden">": memory " {id}</span>
+                        </button>
+                    </form>
+                }
+            });
+            view! { <One row can_decide more=disown.into_any() /> }
+        })
+        .collect_view();
+    view! {
+        <section class="part" id="claimed" aria-labelledby="claimed-title">
+            <h2 id="claimed-title">"Said to be your words"</h2>
+            <p class="hint">
+                "An earlier version stored these as your own words because an agent said so. Today your words have to prove it. Look at them once."
+            </p>
+            {keep}
+            <ol class="learned">{rows}</ol>
+        </section>
+    }
+    .into_any()
+}
+
+/// What imports have brought, until it is reviewed. Nothing where there is none.
+#[component]
+fn Imported(rows: Vec<LearnedRow>, total: i64, can_decide: bool) -> impl IntoView {
+    let Some((oldest, newest)) =
+        rows.last().zip(rows.first()).map(|(last, first)| (last.id, first.id))
+    else {
+        return ().into_any();
+    };
+    let shown = rows.len() as i64;
+    let keep = (can_decide && total > 1).then(|| {
+        let all = (total > shown).then(|| {
+            view! {
+                <form method="post" action=PATH>
+                    <input type="hidden" name="item" value=newest />
+                    <button type="submit" name="action" value="keep_all_imported">
+                        {format!("Keep all {}, unseen", more_than(total))}
+                    </button>
+                </form>
+            }
+        });
+        view! {
+            <div class="actions">
+                <form method="post" action=PATH>
+                    <input type="hidden" name="oldest" value=oldest />
+                    <input type="hidden" name="item" value=newest />
+                    <button type="submit" name="action" value="keep_imported">
+                        {format!("Keep these {}", count(shown))}
+                    </button>
+                </form>
+                {all}
+            </div>
+        }
+    });
+    let left = (total > shown)
+        .then(|| view! { <p class="hint">{format!("And {} more.", more_than(total - shown))}</p> });
+    let rows = rows.into_iter().map(|row| view! { <One row can_decide /> }).collect_view();
+    view! {
+        <section class="part" id="imported" aria-labelledby="imported-title">
+            <h2 id="imported-title">"Imported"</h2>
+            {keep}
+            <ol class="learned">{rows}</ol>
+            {left}
+        </section>
+    }
+    .into_any()
+}
+
+/// Counting stops at 10,000.
+fn more_than(n: i64) -> String {
+    match n {
+        ..9_000 => count(n),
+        _ => "10,000 or more".to_owned(),
+    }
+}
+
+/// What agents may not change themselves. Nothing where nothing is proposed.
+#[component]
+fn Proposed(rows: Vec<ProposedRow>, has_more: bool, can_decide: bool) -> impl IntoView {
+    if rows.is_empty() {
+        return ().into_any();
+    }
+    let all: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+    let decide_all = (can_decide && rows.len() > 1).then(|| {
+        let shown = count(rows.len() as i64);
+        view! {
+            <form class="actions" method="post" action=PATH>
+                <input type="hidden" name="proposal" value=all.join(" ") />
+                <button type="submit" name="action" value="accept">
+                    {format!("Accept these {shown}")}
+                </button>
+                <button type="submit" name="action" value="dismiss">
+                    {format!("Dismiss these {shown}")}
+                </button>
+            </form>
+        }
+    });
+    let rows = rows.into_iter().map(|row| view! { <OneProposed row can_decide /> }).collect_view();
+    view! {
+        <section class="part" id="proposed" aria-labelledby="proposed-title">
+            <h2 id="proposed-title">"Proposed by agents"</h2>
+            <ol class="learned">{rows}</ol>
+            {has_more.then(|| view! { <p class="hint">"And more."</p> })}
+            {decide_all}
+        </section>
+        <h2>"To review"</h2>
+    }
+    .into_any()
+}
+
+#[component]
+fn OneProposed(row: ProposedRow, can_decide: bool) -> impl IntoView {
+    let id = row.id;
+    let side = |term: &'static str, item: i64, text: String| {
+        view! {
+            <div class="proposal-side">
+                <p class="proposal-term">{term}</p>
+                <p class="proposal-words">
+                    <a href=format!("/memory/{item}") dir="auto">
+                        <Marked text />
+                    </a>
+                </p>
+            </div>
+        }
+    };
+    let (what, term) = match row.instead {
+        Some(_) => ("Replace", "Before"),
+        None => ("Archive", "Memory"),
+    };
+    let decide = can_decide.then(|| {
+        view! {
+            <form class="actions" method="post" action=PATH>
+                <input type="hidden" name="proposal" value=id />
+                <button type="submit" name="action" value="accept">
+                    "Accept"
+                    <span class="visually-hidden">" proposal " {id}</span>
+                </button>
+                <button type="submit" name="action" value="dismiss">
+                    "Dismiss"
+                    <span class="visually-hidden">" proposal " {id}</span>
+                </button>
+            </form>
+        }
+    });
+    view! {
+        <li>
+            <div class="proposal">
+                {side(term, row.item, row.beginning)}
+                {row.instead.map(|(item, text)| side("After", item, text))}
+            </div>
+            <p class="hint">
+                {what} ", proposed by " <bdi>{row.agent}</bdi> " " <When moment=row.proposed /> ": " {row.why}
             </p>
             {decide}
         </li>

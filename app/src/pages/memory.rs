@@ -88,7 +88,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             <SearchForm agents=page.agents filters=filters.clone() />
             <Themes themes=page.themes.clone() has_more=page.has_more_themes filters=filters.clone() />
             <div class="found">
-                <ToLookAt learned=page.learned proposals=page.proposals />
+                <ToLookAt learned=page.learned imported=page.imported proposed=page.proposed proposals=page.proposals />
                 <Week week=page.week />
                 <Areas themes=page.themes filters />
                 <Waiting waiting=page.waiting />
@@ -109,9 +109,9 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     .into_any()
 }
 
-/// The way to what was learned since, and to what dreams propose.
+/// The way to what was learned or imported since, and to what agents and dreams propose.
 #[component]
-fn ToLookAt(learned: i64, proposals: i64) -> impl IntoView {
+fn ToLookAt(learned: i64, imported: i64, proposed: i64, proposals: i64) -> impl IntoView {
     let link = |href: &'static str, words: &'static str, count: i64| {
         let told = match count {
             0 => return None,
@@ -126,6 +126,8 @@ fn ToLookAt(learned: i64, proposals: i64) -> impl IntoView {
     };
     let links: Vec<_> = [
         link("/learned", "New to review", learned),
+        link("/learned#imported", "Imported, to review", imported),
+        link("/learned#proposed", "Proposed by agents", proposed),
         link("/dreams", "Proposed in dreams", proposals),
     ]
     .into_iter()

@@ -40,6 +40,8 @@ pub struct ImportProgress {
     pub problems: Vec<(String, String)>,
     /// Why it stopped.
     pub error: Option<String>,
+    /// Whose word its memories are, in a sentence; may be empty.
+    pub whose: &'static str,
     pub started: Moment,
 }
 

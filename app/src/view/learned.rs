@@ -10,6 +10,15 @@ pub struct LearnedPage {
     pub count: i64,
     /// More wait than are counted.
     pub has_more: bool,
+    /// Memories of imports that nobody has reviewed, the newest first, and how many there are.
+    pub imported: Vec<LearnedRow>,
+    pub imported_count: i64,
+    /// What earlier versions stored as the person's words because an agent said so.
+    pub claimed: Vec<LearnedRow>,
+    /// What agents may not change themselves, newest first.
+    pub proposed: Vec<ProposedRow>,
+    /// More proposals wait than are shown.
+    pub has_more_proposed: bool,
     /// The latest first.
     pub unwanted: Vec<UnwantedRow>,
     /// A person decides about memories here: not where an admin says so.
@@ -31,6 +40,20 @@ pub struct LearnedRow {
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
     pub created: Moment,
+}
+
+/// An agent's open proposal: to archive a memory, or to replace it by another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposedRow {
+    pub id: i64,
+    pub agent: String,
+    pub item: i64,
+    pub beginning: String,
+    /// The new memory and the beginning of its text; `None`: to archive it.
+    pub instead: Option<(i64, String)>,
+    /// Why the agent did not change it itself.
+    pub why: &'static str,
+    pub proposed: Moment,
 }
 
 #[derive(Clone, Debug, PartialEq)]

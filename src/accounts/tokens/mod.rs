@@ -15,7 +15,7 @@ use sqlx::PgConnection;
 use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use super::model::{ExternalId, LISTED_TOKENS_MAX, TOKENS_PER_HOLDER_MAX, TokenId};
 use super::{AccountError, Accounts};
-use crate::db::Tx;
+use crate::db::{Tx, UserId};
 use crate::input::Invalid;
 
 type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
@@ -95,6 +95,17 @@ impl Accounts {
         self.record_of_holder(&mut tx, action, holder).await?;
         tx.commit().await?;
         Ok(())
+    }
+
+    /// Revokes all tokens of a user's agents. Returns how many.
+    ///
+    /// # Errors
+    /// Database errors only.
+    pub async fn revoke_all_tokens(&self, user: UserId) -> Result<u64, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let revoked = store::revoke_all(&mut tx, user, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(revoked)
     }
 
     pub(super) async fn insert_token(

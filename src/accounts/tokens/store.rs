@@ -401,6 +401,20 @@ pub async fn replace(
     Ok(())
 }
 
+/// Revokes all tokens of a user's agents, those of OAuth too. Returns how many were not revoked yet.
+pub async fn revoke_all(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL",
+        user.0,
+        now,
+    );
+    Ok(done.execute(conn).await?.rows_affected())
+}
+
 /// Returns false if the holder has no such token. Revoking again keeps the first time.
 pub async fn revoke(
     conn: &mut PgConnection,

@@ -139,7 +139,7 @@ pub async fn list_facts(
            JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND NOT is_over(i.valid_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
              AND i.project_id IS NULL
-           ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
+           ORDER BY i.locked DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
         chars_max,

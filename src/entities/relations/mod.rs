@@ -218,7 +218,7 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
             continue;
         }
         let holder =
-            Holder { trust: standing.trust, is_confirmed: false, stated_at: standing.stated_at };
+            Holder { trust: standing.trust, is_locked: false, stated_at: standing.stated_at };
         let newcomer = Newcomer { trust: stated.trust(), said_at: Some(said_at) };
         match verdict(holder, newcomer) {
             Verdict::Supersedes => {

@@ -125,6 +125,7 @@ pub fn source_of(
         source_context: record.source_context.as_deref(),
         confidence: record.confidence,
         protected: record.protected,
+        locked: record.locked,
         expires_at: record.expires_at,
         last_verified_at: record.last_verified_at,
         decay_rate: record.decay_rate,

@@ -76,6 +76,23 @@ pub async fn update(
     Ok(())
 }
 
+pub async fn set_origin(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    origin: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE data_imports SET origin = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        origin,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Marks the import as failed; what was imported stays.
 pub async fn fail(
     conn: &mut PgConnection,
@@ -101,6 +118,7 @@ pub struct ImportRow {
     pub state: String,
     pub bytes_total: i64,
     pub bytes_done: i64,
+    pub origin: Option<String>,
     pub added: i64,
     pub known: i64,
     pub failed: i64,
@@ -116,7 +134,7 @@ pub async fn find_last(
 ) -> Result<Option<ImportRow>, sqlx::Error> {
     sqlx::query_as!(
         ImportRow,
-        "SELECT state, bytes_total, bytes_done, added, known, failed, problems, error, started_at, updated_at
+        "SELECT state, bytes_total, bytes_done, origin, added, known, failed, problems, error, started_at, updated_at
          FROM data_imports WHERE user_id = $1 ORDER BY id DESC LIMIT 1",
         user.0
     )

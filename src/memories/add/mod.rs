@@ -18,7 +18,7 @@ use super::provenance::ConflictPolicy;
 use super::quota::too_many_themes;
 use super::store::{archive_items, find_item};
 use super::themes::store::{ThemeId, ensure_theme};
-use super::trust::{Newcomer, StayReason, Trust, Verdict, verdict};
+use super::trust::{Holder, Newcomer, StayReason, Trust, Verdict, verdict};
 use super::write::{NewSource, write};
 use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
@@ -130,13 +130,22 @@ async fn resolve_conflict(
         restate(conn, viewer, same.id, item, now).await?;
         return known(conn, embeddings, viewer, same.id).await;
     }
+    let is_locked =
+        |met: &&store::ExistingItem| met.standing.is_locked && viewer.agent_id.is_some();
+    // What the person confirmed gets no key of an agent either.
+    if let Some(nameless) = met.iter().filter(|met| !met.is_of_key).find(is_locked) {
+        return known(conn, embeddings, viewer, nameless.id).await;
+    }
     let mut superseded = None;
     if let Some(holder) = met.iter().find(|met| met.is_of_key) {
+        if item.yields() == ConflictPolicy::Never && is_locked(&holder) {
+            return Err(MemoryError::Confirmed { id: holder.id });
+        }
         if let Verdict::Stays(because) = verdict(holder.standing, item.as_newcomer())
             && item.yields() != ConflictPolicy::Never
         {
             return match (item.yields(), because) {
-                (ConflictPolicy::Refused, StayReason::Confirmed) => {
+                (ConflictPolicy::Refused, StayReason::Locked) => {
                     Err(MemoryError::Confirmed { id: holder.id })
                 }
                 _ => add_archived(conn, embeddings, viewer, theme, item, holder.id, now).await,
@@ -220,7 +229,7 @@ pub async fn restate(
 }
 
 /// Before an item gets another period, or begins: archives the items with its key that this period meets, and links them to
-/// it; `None` as newcomer always may. Returns one that stays.
+/// it; `None` as newcomer always may, but for an agent with what the person confirmed. Returns one that stays.
 pub(super) async fn make_room(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -231,7 +240,10 @@ pub(super) async fn make_room(
 ) -> Result<Option<ItemId>, sqlx::Error> {
     let user = viewer.user_id;
     let in_way = store::list_in_way(conn, user, item.id, period, now).await?;
-    let stays = |holder| newcomer.is_some_and(|new| verdict(holder, new) != Verdict::Supersedes);
+    let stays = |holder: Holder| match newcomer {
+        Some(new) => verdict(holder, new) != Verdict::Supersedes,
+        None => holder.is_locked && viewer.agent_id.is_some(),
+    };
     if let Some((id, _)) = in_way.iter().find(|(_, holder)| stays(*holder)) {
         return Ok(Some(*id));
     }
@@ -268,7 +280,7 @@ fn joined(old: &[String], new: &[String]) -> Vec<String> {
     }
 }
 
-/// A statement from a session does not change the expiry, and an agent cannot shorten that of a confirmed item.
+/// A statement from a session does not change the expiry, and an agent cannot shorten that of one that the person confirmed.
 fn expiry_of_both(old: &MemoryItem, item: &NewItem, now: OffsetDateTime) -> Option<OffsetDateTime> {
     let provenance = item.provenance();
     let is_older = item.created_at(now) < old.stated_at();
@@ -276,7 +288,7 @@ fn expiry_of_both(old: &MemoryItem, item: &NewItem, now: OffsetDateTime) -> Opti
         return old.expires_at;
     }
     let new = item.expires_at(now);
-    match old.protected && item.trust() != Trust::User {
+    match old.locked && item.trust() != Trust::User {
         // `None` is later than any expiry.
         true => old.expires_at.zip(new).map(|(old, new)| old.max(new)),
         false => new,
@@ -293,6 +305,26 @@ async fn known(
     let item = item.ok_or(sqlx::Error::RowNotFound)?;
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
     Ok(AddedItem { duplicate: true, ..AddedItem::new(id, item.trust, states[0].state) })
+}
+
+/// Stores the item archived, linked to the active one, whatever their trust. A new one each time: an older one may say it of
+/// another time.
+///
+/// # Errors
+/// An [`Invalid`](crate::input::Invalid) if the user has no room for its theme, or a database error.
+pub(super) async fn put_aside_in(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    item: &NewItem,
+    holder: ItemId,
+    now: OffsetDateTime,
+) -> Result<AddedItem, MemoryError> {
+    let theme = ensure_theme(conn, viewer.user_id, item, now).await?;
+    let theme = theme.ok_or_else(too_many_themes)?;
+    let made = insert(conn, embeddings, viewer, item, (Some(theme), Some(holder)), now).await?;
+    // Archived items have no uniqueness conflicts.
+    Ok(AddedItem { put_aside_for: Some(holder), ..made.ok_or(sqlx::Error::RowNotFound)? })
 }
 
 /// Stores the item archived, linked to the active one. Idempotent.

@@ -47,6 +47,7 @@ impl MemoryItem {
             confidence: was.confidence,
             trust: was.trust,
             protected: was.protected,
+            locked: was.locked,
             last_verified_at: was.last_verified_at,
             expires_at: was.expires_at,
             period: was.period,

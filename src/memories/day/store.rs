@@ -84,9 +84,9 @@ pub async fn list_states_at(
                   coalesce((SELECT max(e.at) FROM memory_item_events e WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $3),
                            i.created_at) AS "updated_at!",
                   coalesce(c.was_confidence, i.confidence) AS "confidence!",
-                  w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?", w.was_protected AS "was_protected?", w.was_verified_at,
+                  w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?", w.was_protected AS "was_protected?", w.was_locked, w.was_verified_at,
                   w.was_expires_at, w.was_superseded_by, w.was_tags AS "was_tags?", w.was_valid_from, w.was_valid_until,
-                  i.trust, i.protected, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until,
+                  i.trust, i.protected, i.locked, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until,
                   n.id AS "successor?"
            FROM unnest($2::bigint[]) AS f (id)
            JOIN memory_items i ON i.user_id = $1 AND i.id = f.id
@@ -111,6 +111,7 @@ pub async fn list_states_at(
             confidence: row.confidence,
             trust: Trust::from_column(&row.trust),
             protected: row.protected,
+            locked: row.locked,
             last_verified_at: row.last_verified_at,
             expires_at: row.expires_at,
             period: Period { from: row.valid_from, until: row.valid_until },
@@ -123,6 +124,9 @@ pub async fn list_states_at(
                 confidence: row.confidence,
                 trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
                 protected: row.was_protected.unwrap_or_default(),
+                locked: row
+                    .was_locked
+                    .unwrap_or(row.was_protected.unwrap_or_default() && row.locked),
                 last_verified_at: row.was_verified_at,
                 expires_at: row.was_expires_at,
                 period: Period { from: row.was_valid_from, until: row.was_valid_until },

@@ -2,7 +2,10 @@
 //! item is archived and becomes an example, for the model that reads sessions, of what not to store. Guesses that nobody has
 //! reviewed go when a model has read what they were made of.
 
+mod proposed;
 mod store;
+
+pub use proposed::{ProposalOutcome, accept};
 
 use std::ops::RangeInclusive;
 
@@ -25,9 +28,22 @@ use crate::input::required_text;
 pub const SHOWN_MAX: i64 = 50;
 /// Counting stops here.
 pub const COUNTED_MAX: i64 = 100;
+/// Counting those of imports stops here.
+pub const IMPORTED_COUNTED_MAX: i64 = 10_000;
 /// Limit on the examples of what not to store; the latest are kept.
 pub const UNWANTED_MAX: i64 = 20;
 pub const UNWANTED_CHARS_MAX: usize = 120;
+
+/// What is reviewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewList {
+    /// Added by an agent or the server since the user's last look.
+    New,
+    /// Brought by an import.
+    Imported,
+    /// Stored by an earlier version as the person's own words because an agent said so.
+    Claimed,
+}
 
 pub struct LearnedItem {
     pub id: ItemId,
@@ -60,6 +76,12 @@ pub struct LearnedOverview {
     pub count: i64,
     /// More wait than are counted.
     pub has_more: bool,
+    /// Memories of imports to review, newest first, at most [`SHOWN_MAX`].
+    pub imported: Vec<LearnedItem>,
+    /// How many there are, at most [`IMPORTED_COUNTED_MAX`].
+    pub imported_count: i64,
+    /// Of [`ReviewList::Claimed`], newest first, at most [`SHOWN_MAX`].
+    pub claimed: Vec<LearnedItem>,
     pub unwanted: Vec<UnwantedExample>,
 }
 
@@ -71,7 +93,10 @@ pub async fn overview(
     now: OffsetDateTime,
 ) -> Result<LearnedOverview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let mut items = store::list(&mut tx, user, now, COUNTED_MAX + 1).await?;
+    let mut items = store::list(&mut tx, user, ReviewList::New, now, COUNTED_MAX + 1).await?;
+    let imported = store::list(&mut tx, user, ReviewList::Imported, now, SHOWN_MAX).await?;
+    let claimed = store::list(&mut tx, user, ReviewList::Claimed, now, SHOWN_MAX).await?;
+    let imported_count = store::count_imported(&mut tx, user, now, IMPORTED_COUNTED_MAX).await?;
     let unwanted = store::list_unwanted(&mut tx, user, UNWANTED_MAX).await?;
     tx.commit().await?;
     let found = items.len() as i64;
@@ -80,19 +105,23 @@ pub async fn overview(
         items,
         count: found.min(COUNTED_MAX),
         has_more: found > COUNTED_MAX,
+        imported,
+        imported_count,
+        claimed,
         unwanted,
     })
 }
 
-/// Number of items to review, at most [`COUNTED_MAX`].
+/// Number of items to review, and of imported ones, each at most [`COUNTED_MAX`].
 ///
 /// # Errors
 /// Database errors only.
-pub async fn count(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
+pub async fn count(db: &Db, user: UserId, now: OffsetDateTime) -> Result<(i64, i64), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let items = store::list(&mut tx, user, now, COUNTED_MAX).await?;
+    let items = store::list(&mut tx, user, ReviewList::New, now, COUNTED_MAX).await?;
+    let imported = store::count_imported(&mut tx, user, now, COUNTED_MAX).await?;
     tx.commit().await?;
-    Ok(items.len() as i64)
+    Ok((items.len() as i64, imported))
 }
 
 /// Marks an item as reviewed without changing it.
@@ -118,13 +147,50 @@ pub async fn keep_all(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let listed = store::list(&mut tx, user, now, COUNTED_MAX + 1).await?;
+    let listed = store::list(&mut tx, user, ReviewList::New, now, COUNTED_MAX + 1).await?;
     let seen = listed.iter().map(|item| item.id).filter(|id| shown.contains(&id.0));
     let seen: Vec<ItemId> = seen.take(SHOWN_MAX as usize).collect();
     let ids: Vec<i64> = seen.iter().map(|id| id.0).collect();
     store::keep_these(&mut tx, user, &ids).await?;
     if let Some(newest) = seen.first().filter(|_| seen.len() == listed.len()) {
         store::note_seen(&mut tx, user, *newest).await?;
+    }
+    tx.commit().await
+}
+
+/// [`keep_all`] of what the page showed of another list.
+///
+/// # Errors
+/// Database errors only.
+pub async fn keep_shown(
+    db: &Db,
+    user: UserId,
+    list: ReviewList,
+    shown: RangeInclusive<i64>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let listed = store::list(&mut tx, user, list, now, SHOWN_MAX).await?;
+    let ids = listed.iter().map(|item| item.id.0).filter(|id| shown.contains(id));
+    let ids: Vec<i64> = ids.collect();
+    store::keep_these(&mut tx, user, &ids).await?;
+    tx.commit().await
+}
+
+/// Marks all imported items up to `newest` as reviewed: the person was told how many there are.
+///
+/// # Errors
+/// Database errors only.
+pub async fn keep_all_imported(
+    db: &Db,
+    user: UserId,
+    newest: ItemId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let last = store::list(&mut tx, user, ReviewList::Imported, now, 1).await?;
+    if let Some(last) = last.first() {
+        store::note_imported_seen(&mut tx, user, last.id.min(newest)).await?;
     }
     tx.commit().await
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Guess, LearnedItem, UnwantedExample};
+use super::{Guess, LearnedItem, ReviewList, UnwantedExample};
 use crate::db::{UserId, draw_id};
 use crate::memories::{ItemId, ItemType, Trust};
 
@@ -15,37 +15,26 @@ const LOOKED_THROUGH_MAX: i64 = 1_000;
 /// Limit on the guesses of a stretch, of which a reading makes at most 40.
 const GUESSES_MAX: i64 = 1_000;
 
-/// Newest first: active, unconfirmed, not imported, added by an agent or the server, and not reviewed yet.
-pub async fn list(
-    conn: &mut PgConnection,
-    user: UserId,
-    now: OffsetDateTime,
-    limit: i64,
-) -> Result<Vec<LearnedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!",
-                  length(concat_ws(': ', i.key, i.content)) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
-                  a.name AS "agent?", i.created_at
-           FROM (SELECT * FROM memory_items
-                 WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
-                   AND id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
-                 ORDER BY id DESC LIMIT $5) i
-           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           WHERE is_live(i.status, i.live_until, $2) AND NOT i.protected AND (i.agent_id IS NOT NULL OR i.source = 'derived')
-             AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
-             AND NOT EXISTS (SELECT FROM memory_item_events e
-                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'imported')
-           ORDER BY i.id DESC LIMIT $3"#,
-        user.0,
-        now,
-        limit,
-        BEGINNING_CHARS,
-        LOOKED_THROUGH_MAX,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+struct LearnedRecord {
+    id: i64,
+    item_type: String,
+    slug: String,
+    display_name: String,
+    beginning: String,
+    is_cut: bool,
+    source: String,
+    trust: String,
+    source_context: Option<String>,
+    session_id: Option<i64>,
+    message_id: Option<i64>,
+    agent: Option<String>,
+    created_at: OffsetDateTime,
+}
+
+impl From<LearnedRecord> for LearnedItem {
+    fn from(row: LearnedRecord) -> Self {
         let position = row.message_id.and_then(|id| i32::try_from(id).ok());
-        LearnedItem {
+        Self {
             id: ItemId(row.id),
             theme: (row.slug, row.display_name),
             item_type: ItemType::from_column(&row.item_type),
@@ -60,8 +49,101 @@ pub async fn list(
             agent: row.agent,
             created_at: row.created_at,
         }
-    });
-    Ok(rows.collect())
+    }
+}
+
+/// Newest first: active, not confirmed by the person, and not reviewed yet.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    list: ReviewList,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<LearnedItem>, sqlx::Error> {
+    let (is_new, is_imported) = (list == ReviewList::New, list == ReviewList::Imported);
+    let rows = sqlx::query_as!(
+        LearnedRecord,
+        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!",
+                  length(concat_ws(': ', i.key, i.content)) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
+                  a.name AS "agent?", i.created_at
+           FROM ((SELECT id FROM memory_items
+                  WHERE $7 AND user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                    AND id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
+                  ORDER BY id DESC LIMIT $5)
+                 UNION ALL
+                 (SELECT id FROM memory_items c
+                  WHERE NOT $6 AND NOT $7 AND user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                    AND id <= coalesce((SELECT claims_until FROM learned_seen WHERE user_id = $1), 0)
+                    AND trust = 'user' AND agent_id IS NOT NULL AND source = 'user_explicit' AND session_id IS NULL
+                    AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = c.id)
+                  ORDER BY id DESC LIMIT $5)
+                 UNION ALL
+                 (SELECT DISTINCT e.item_id FROM memory_item_events e
+                  JOIN memory_items m ON m.user_id = $1 AND m.id = e.item_id AND m.theme_id IS NOT NULL
+                                     AND is_live(m.status, m.live_until, $2) AND NOT m.locked
+                  WHERE $6 AND e.user_id = $1 AND e.event = 'imported'
+                    AND e.item_id > coalesce((SELECT imported_id FROM learned_seen WHERE user_id = $1), 0)
+                    AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = e.item_id)
+                  ORDER BY e.item_id DESC LIMIT $5)) f
+           JOIN memory_items i ON i.user_id = $1 AND i.id = f.id AND i.theme_id IS NOT NULL
+           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
+           WHERE is_live(i.status, i.live_until, $2) AND NOT i.locked
+             AND (NOT $7 OR i.agent_id IS NOT NULL OR i.source = 'derived')
+             AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
+             AND (NOT $7 OR NOT EXISTS (SELECT FROM memory_item_events e
+                                        WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'imported'))
+           ORDER BY i.id DESC LIMIT $3"#,
+        user.0,
+        now,
+        limit,
+        BEGINNING_CHARS,
+        LOOKED_THROUGH_MAX,
+        is_imported,
+        is_new,
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(LearnedItem::from).collect())
+}
+
+/// How many memories of imports nobody has reviewed, up to `limit`.
+pub async fn count_imported(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM (
+               SELECT DISTINCT e.item_id FROM memory_item_events e
+               JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id AND i.theme_id IS NOT NULL
+                                  AND is_live(i.status, i.live_until, $2) AND NOT i.locked
+               WHERE e.user_id = $1 AND e.event = 'imported'
+                 AND e.item_id > coalesce((SELECT imported_id FROM learned_seen WHERE user_id = $1), 0)
+                 AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = e.item_id)
+               ORDER BY e.item_id DESC LIMIT $3) f"#,
+        user.0,
+        now,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Everything imported up to this item is reviewed.
+pub async fn note_imported_seen(
+    conn: &mut PgConnection,
+    user: UserId,
+    upto: ItemId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO learned_seen AS s (user_id, seen_id, imported_id) VALUES ($1, 0, $2)
+         ON CONFLICT (user_id) DO UPDATE SET imported_id = greatest(s.imported_id, excluded.imported_id)",
+        user.0,
+        upto.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Oldest first. What a model has found has a key.
@@ -146,7 +228,9 @@ pub async fn note_seen(
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
-        "DELETE FROM learned_kept WHERE user_id = $1 AND item_id <= (SELECT seen_id FROM learned_seen WHERE user_id = $1)",
+        "DELETE FROM learned_kept k WHERE k.user_id = $1 AND k.item_id <= (SELECT seen_id FROM learned_seen WHERE user_id = $1)
+           AND k.item_id > (SELECT claims_until FROM learned_seen WHERE user_id = $1)
+           AND NOT EXISTS (SELECT FROM memory_item_events e WHERE e.user_id = $1 AND e.item_id = k.item_id AND e.event = 'imported')",
         user.0
     )
     .execute(conn)

@@ -57,18 +57,18 @@ pub async fn change_item(
                  live_from = CASE WHEN $3 = 'active' AND status <> 'active' THEN $9 ELSE live_from END,
                  lived = CASE WHEN $3 = 'active' AND status <> 'active' THEN lived + tstzmultirange(tstzrange(live_from, live_until))
                               ELSE lived END,
-                 status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
+                 status = $3, confidence = $4, protected = $5, locked = $27, last_verified_at = $6, expires_at = $7, superseded_by = $8,
                  trust = $17, tags = $18, valid_from = $19, valid_until = $20, turns_at = next_turn($19, $20, $9),
                  updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
              WHERE user_id = $1 AND id = $2
              RETURNING id
          )
-         INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
+         INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected, was_locked,
                                          was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
                                          was_valid_from, was_valid_until)
          SELECT $1, item.id, $10, $11, $9, was.*
-         FROM item LEFT JOIN (VALUES ($12::smallint, $13::boolean, $14::timestamptz, $15::timestamptz, $16::bigint, $21::text,
-                                      $22::text[], $23::timestamptz, $24::timestamptz)) was (confidence, protected)
+         FROM item LEFT JOIN (VALUES ($12::smallint, $13::boolean, $28::boolean, $14::timestamptz, $15::timestamptz, $16::bigint, $21::text,
+                                      $22::text[], $23::timestamptz, $24::timestamptz)) was (confidence, protected, locked)
              ON $10::bigint IS NULL OR NOT coalesce((
                  SELECT e.agent_id IS NOT NULL AND e.event = $11 AND e.at > $25 AND e.was_protected IS NOT NULL
                  FROM memory_item_events e
@@ -103,6 +103,8 @@ pub async fn change_item(
         was.period.until,
         now - AGENTS_SAY_AGAIN_AFTER,
         event == Some(CHANGED) && !is_renewal(&was, state),
+        state.locked,
+        was.locked,
     )
     .fetch_all(&mut *conn)
     .await?;

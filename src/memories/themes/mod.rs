@@ -17,6 +17,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::input::Invalid;
 
 /// Themes with their counts of active items, largest first, at most `limit`; and whether there are more.
 pub async fn list_themes(
@@ -107,12 +108,15 @@ pub async fn describe_theme(
 ) -> Result<MemoryTheme, MemoryError> {
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_user(user).await?;
-    if !store::update_theme(&mut tx, user, slug, names, now).await? {
-        return Err(MemoryError::NoSuchTheme);
-    }
+    let is_done =
+        store::update_theme(&mut tx, user, call.viewer.agent_id, slug, names, now).await?;
     let themes = store::list_themes(&mut tx, user, THEMES_MAX, now).await?;
     let theme = themes.into_iter().find(|theme| theme.slug == slug.as_str());
     let theme = theme.ok_or(MemoryError::NoSuchTheme)?;
+    if !is_done {
+        let sentence = "`theme` is shared with other agents; one with a memory of its own describes only themes that it began.";
+        return Err(Invalid::new("theme", "shared", sentence).into());
+    }
     call.write(&mut tx, Vec::new()).await?;
     tx.commit().await?;
     Ok(theme)

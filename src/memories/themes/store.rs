@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use crate::accounts::UserId;
+use crate::accounts::{AgentId, UserId};
 use crate::memories::model::{MemoryTheme, NewItem, ThemeCount, ThemeNames, ThemeSlug};
 use crate::memories::quota::THEMES_MAX;
 
@@ -22,7 +22,8 @@ pub async fn find_theme(
     let row = sqlx::query!(
         "SELECT id, slug FROM memory_themes WHERE user_id = $1 AND id = coalesce(
              (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
-             (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text) ORDER BY id LIMIT 1))",
+             (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text)
+                AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent()) ORDER BY id LIMIT 1))",
         user.0,
         slug.as_str(),
         name,
@@ -48,8 +49,8 @@ pub async fn ensure_theme(
             return Ok(None);
         }
         let made = sqlx::query_scalar!(
-            "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $4)
+            "INSERT INTO memory_themes (user_id, slug, display_name, words_owner, created_at, updated_at)
+             VALUES ($1, $2, $3, new_owner(), $4, $4)
              ON CONFLICT ON CONSTRAINT memory_themes_slug_key DO NOTHING
              RETURNING id",
             user.0,
@@ -86,8 +87,13 @@ pub async fn list_themes(
 ) -> Result<Vec<MemoryTheme>, sqlx::Error> {
     sqlx::query_as!(
         MemoryTheme,
-        r#"SELECT t.slug, t.display_name, t.description, coalesce(n.active_count, 0) AS "active_count!"
+        r#"SELECT t.slug, CASE WHEN v.sees_words THEN t.display_name ELSE t.slug END AS "display_name!",
+                  CASE WHEN v.sees_words THEN t.description ELSE '' END AS "description!",
+                  CASE WHEN v.sees_words AND t.description <> '' THEN a.name END AS "described_by?",
+                  coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
+           CROSS JOIN LATERAL (SELECT (t.words_owner IS NULL OR scope_agent() IS NULL OR t.words_owner = scope_agent()) AS sees_words) v
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = t.words_agent
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
                       WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
                       GROUP BY theme_id) n
@@ -115,10 +121,15 @@ pub async fn list_themes_of(
 ) -> Result<Vec<MemoryTheme>, sqlx::Error> {
     sqlx::query_as!(
         MemoryTheme,
-        r#"SELECT t.slug, t.display_name, t.description, n.active_count AS "active_count!"
+        r#"SELECT t.slug, CASE WHEN v.sees_words THEN t.display_name ELSE t.slug END AS "display_name!",
+                  CASE WHEN v.sees_words THEN t.description ELSE '' END AS "description!",
+                  CASE WHEN v.sees_words AND t.description <> '' THEN a.name END AS "described_by?",
+                  n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
                  WHERE user_id = $1 AND id = ANY ($2) AND theme_id IS NOT NULL GROUP BY theme_id) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
+           CROSS JOIN LATERAL (SELECT (t.words_owner IS NULL OR scope_agent() IS NULL OR t.words_owner = scope_agent()) AS sees_words) v
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = t.words_agent
            ORDER BY n.active_count DESC, t.slug LIMIT $3"#,
         user.0,
         items,
@@ -148,23 +159,27 @@ pub async fn count_changed(
     Ok(rows.into_iter().map(|row| (row.slug, row.n)).collect())
 }
 
-/// Returns false if the theme does not exist.
+/// Returns false if the theme does not exist, or is described by others than the agent with a memory of its own that asks.
 pub async fn update_theme(
     conn: &mut PgConnection,
     user: UserId,
+    agent: Option<AgentId>,
     slug: &ThemeSlug,
     names: &ThemeNames,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE memory_themes
-         SET display_name = coalesce($3, display_name), description = coalesce($4, description), updated_at = $5
-         WHERE user_id = $1 AND slug = $2",
+         SET display_name = coalesce($3, CASE WHEN words_owner IS NOT DISTINCT FROM new_owner() THEN display_name ELSE slug END),
+             description = coalesce($4, CASE WHEN words_owner IS NOT DISTINCT FROM new_owner() THEN description ELSE '' END), updated_at = $5,
+             words_owner = new_owner(), words_agent = CASE WHEN $4::text IS NULL THEN words_agent ELSE $6 END
+         WHERE user_id = $1 AND slug = $2 AND (new_owner() IS NULL OR words_owner = new_owner())",
         user.0,
         slug.as_str(),
         names.display_name,
         names.description,
         now,
+        agent.map(|agent| agent.0),
     )
     .execute(conn)
     .await?;

@@ -94,6 +94,7 @@ pub struct NewSource<'a> {
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,
+    pub locked: bool,
     /// A job compares it with what is held.
     pub is_uncompared: bool,
     #[serde(with = "time::serde::rfc3339::option")]
@@ -160,6 +161,7 @@ impl<'a> NewSource<'a> {
             message_id: None,
             confidence: 100,
             protected: false,
+            locked: false,
             is_uncompared: false,
             expires_at: None,
             valid_from: None,

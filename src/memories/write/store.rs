@@ -36,7 +36,7 @@ pub async fn insert(
                    n integer, theme_id bigint, slug text, is_checked boolean, agent_id bigint, given_owner bigint, is_owner_given boolean, project_id bigint,
                    type text, key text, content text, content_hash text,
                    tags text[], status text, source text, trust text, source_context text, session_id bigint, message_id bigint,
-                   confidence smallint, protected boolean, is_uncompared boolean, expires_at timestamptz, valid_from timestamptz,
+                   confidence smallint, protected boolean, locked boolean, is_uncompared boolean, expires_at timestamptz, valid_from timestamptz,
                    valid_until timestamptz, last_verified_at timestamptz, decay_rate double precision, superseded_by bigint, attributes jsonb,
                    created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
                    turn_part smallint, document_id bigint, first_line integer, last_line integer,
@@ -56,12 +56,12 @@ pub async fn insert(
                    ORDER BY r.n) r
            ), item AS (
                INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
-                                         source, trust, source_context, session_id, message_id, confidence, protected, is_uncompared,
+                                         source, trust, source_context, session_id, message_id, confidence, protected, locked, is_uncompared,
                                          expires_at, valid_from, valid_until, last_verified_at, decay_rate, superseded_by, attributes,
                                          created_at, updated_at, turn_session_id, turn_position, turn_part, document_id, first_line,
                                          last_line, owner_agent_id, project_id, turns_at, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
-                      session_id, message_id, confidence, protected, is_uncompared, expires_at, valid_from, valid_until, last_verified_at,
+                      session_id, message_id, confidence, protected, locked, is_uncompared, expires_at, valid_from, valid_until, last_verified_at,
                       decay_rate, superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
                       turn_part, document_id, first_line, last_line, owner, project_id, next_turn(valid_from, valid_until, $3), created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.

@@ -76,7 +76,8 @@ pub async fn find_standing(
            -- As in `memories/themes/store.rs`; CASE: without a theme no names are compared.
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = CASE WHEN $2::text IS NOT NULL THEN coalesce(
                (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
-               (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text) ORDER BY id LIMIT 1)) END
+               (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text)
+                  AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent()) ORDER BY id LIMIT 1)) END
            WHERE u.id = $1"#,
         user.0,
         theme.map(|theme| theme.slug.as_str()),

@@ -163,7 +163,7 @@ async fn saying_it_again_renews_tags_expiry_and_confidence() {
     app.clock.advance(Duration::days(60));
     assert_eq!(found(&anna, "Norway", "active").await.0, [id]);
     // What a person has confirmed no agent cuts short.
-    anna.call("memory_confirm", json!({ "item_id": id })).await;
+    app.confirm(&anna, id).await;
     say(json!({ "expires_in_days": 1 })).await;
     app.clock.advance(Duration::days(2));
     assert_eq!(found(&anna, "Norway", "active").await.0, [id]);

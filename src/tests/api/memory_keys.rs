@@ -198,13 +198,12 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
+async fn what_the_person_confirmed_yields_to_their_own_word_alone() {
     let (app, anna) = TestApp::with_user().await;
     let porto = add(&anna, city("Lives in Porto.")).await;
-    let confirmed = anna.call("memory_confirm", json!({ "item_id": porto["id"] })).await;
-    assert_eq!(confirmed["protected"], true);
+    app.confirm(&anna, porto["id"].as_i64().unwrap()).await;
     let item = get(&anna, &porto["id"]).await;
-    assert_eq!(fields(&item, ["confidence", "protected"]), json!([100, true]));
+    assert_eq!(fields(&item, ["confidence", "protected", "locked"]), json!([100, true, true]));
     assert!(item["last_verified_at"].is_string());
 
     let (status, refused) = anna.refused("memory_add", city("Lives in Rome.")).await;
@@ -409,7 +408,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     assert_eq!(told, json!(["archived", holder.id.0, 90]));
     assert_eq!(history(&app, &anna, &json!(first.id.0)).await, ["added", "put_aside"]);
 
-    anna.call("memory_confirm", json!({ "item_id": holder.id.0 })).await;
+    app.confirm(&anna, holder.id.0).await;
     let newer = keep(&item("Lives in Oslo.", said(ItemSource::ToolCall, 1))).await;
     assert_eq!(newer.put_aside_for, Some(holder.id));
     let user = keep(&item("Lives in Bern.", said(ItemSource::UserExplicit, 0))).await;

@@ -33,7 +33,7 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
     ben.add_to("Home Lab", "b").await;
     let input = json!({ "theme": "home-lab", "display_name": " Servers ", "description": "What runs at home." });
     let expected = json!({ "slug": "home-lab", "display_name": "Servers",
-                           "description": "What runs at home.", "active_count": 1 });
+                           "description": "What runs at home.", "described_by": "agent", "active_count": 1 });
     assert_eq!(anna.call("memory_describe_theme", input).await, expected);
     assert_eq!(anna.call("memory_list_themes", json!({})).await["themes"], json!([expected]));
     // Of another user nothing is changed, and what is left out stays.

@@ -54,7 +54,7 @@ impl Pair<'_> {
     }
 
     async fn confirm(&self, id: ItemId) {
-        let confirmed = "UPDATE memory_items SET protected = true WHERE id = $1";
+        let confirmed = "UPDATE memory_items SET protected = true, locked = true WHERE id = $1";
         self.app.sql(confirmed).bind(id.0).run().await;
     }
 }

@@ -1,4 +1,5 @@
 use keepsake::accounts::{Scope, Token, TokenHolder};
+use keepsake::clock::Clock as _;
 use keepsake::tools::guidance::THEMES_SHOWN_MAX;
 use reqwest::Client;
 use serde_json::json;
@@ -129,8 +130,7 @@ async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
 async fn explained(app: &TestApp, user: &TestUser) -> String {
     let mut tx = app.db.as_user(user.id).await.unwrap();
     let explain = format!("EXPLAIN (ANALYZE, COSTS OFF) {}", fullest_themes());
-    let plan: Vec<String> =
-        tx.sql(explain).bind(user.id.0).bind(time::OffsetDateTime::now_utc()).values().await;
+    let plan: Vec<String> = tx.sql(explain).bind(user.id.0).bind(app.clock.now()).values().await;
     plan.join("\n")
 }
 

@@ -117,7 +117,7 @@ async fn what_contradicts_what_was_said_after_it_or_confirmed_is_kept_archived_b
         let user = user_of(&app, "anna", &model).await;
         let id = user.add_to("work", vienna).await;
         if is_confirmed {
-            user.call("memory_confirm", json!({ "item_id": id })).await;
+            app.confirm(&user, id).await;
         }
         app.drain(&user).await;
         app.clock.advance(Duration::minutes(1));

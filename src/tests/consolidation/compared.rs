@@ -69,7 +69,7 @@ async fn a_model_says_what_an_added_memory_contradicts_and_nothing_added_is_lost
     let said =
         json!({ "type": "fact", "content": "Bakes bread in a bakery in Wels.", "theme": "work" });
     let proven = user.call("memory_add", said).await["id"].clone();
-    user.call("memory_confirm", json!({ "item_id": proven })).await;
+    app.confirm(&user, proven.as_i64().unwrap()).await;
     let older = user.add_to("job", "Works as a baker in Graz.").await;
     app.drain(&user).await;
     app.run_job("compare").await;

@@ -86,7 +86,7 @@ async fn a_confirmed_item_is_not_superseded_and_the_other_is_put_aside() {
     let (app, user) = with_model(&model).await;
     let graz = json!({ "type": "fact", "content": "Lives in Graz", "key": "home_city", "theme": "profile" });
     let added = user.call("memory_add", graz).await;
-    user.call("memory_confirm", json!({ "item_id": added["id"] })).await;
+    app.confirm(&user, added["id"].as_i64().unwrap()).await;
     app.clock.advance(time::Duration::minutes(1));
     told(&user, "talk", &[user_says("m1", "Somebody lives in Linz.")]).await;
     read_due(&app).await;

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use keepsake::accounts::Scope;
+use keepsake::clock::Clock as _;
 use keepsake::erasure::{self, ErasureStep, Receipt};
 use keepsake::jobs;
 use keepsake::memories::{ItemType, NewItem};
@@ -147,11 +148,20 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
 }
 
 pub async fn upload(browser: &Browser, file: String) {
+    upload_as(browser, file, false).await;
+}
+
+/// With the box ticked that its person vouches for it, or without.
+pub async fn upload_as(browser: &Browser, file: String, is_vouched: bool) {
     let send = async || {
         let part = Part::bytes(file.clone().into_bytes()).file_name("memory.jsonl");
         let request = browser.client.post(format!("{}/data/import", browser.base));
         let request = request.header("sec-fetch-site", "same-origin");
-        request.multipart(Form::new().part("file", part)).send().await.unwrap()
+        let form = match is_vouched {
+            true => Form::new().text("vouch", "1"),
+            false => Form::new(),
+        };
+        request.multipart(form.part("file", part)).send().await.unwrap()
     };
     let mut response = send().await;
     // The server may not have noticed yet that an upload before this one was broken off.
@@ -199,7 +209,7 @@ async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
     let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     conn.sql("BEGIN; SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))").run_all().await;
-    let now = time::OffsetDateTime::now_utc();
+    let now = app.clock.now();
     tokio::select! {
         begun = erasure::begin(&app.db, anna.id, now) => panic!("it did not wait: {begun:?}"),
         () = app.until_blocked(1) => {}

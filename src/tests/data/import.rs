@@ -1,7 +1,7 @@
 use std::io::Cursor;
 use std::sync::Mutex;
 
-use keepsake::export::{ImportOutcome, Importer};
+use keepsake::export::{FileOrigin, ImportOutcome, Importer};
 use serde_json::{Value, json};
 
 use super::{export, import, records};
@@ -31,7 +31,7 @@ async fn filled(app: &TestApp, user: &TestUser) {
     user.call("memory_archive", json!({ "item_id": gone })).await;
     user.add_to("work stuff", "Anna works at night.").await;
     app.sql("UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
-             source = 'session', source_context = 'said so', attributes = '{\"a\": [1]}', protected = true,
+             source = 'session', source_context = 'said so', attributes = '{\"a\": [1]}', protected = true, locked = true,
              trust = 'external', valid_from = '2019-05-01', expires_at = '2030-01-01', last_verified_at = '2026-01-01', tags = '{place}'
          WHERE id = $1").bind(old).bind(new).run().await;
 }
@@ -240,7 +240,7 @@ async fn progress_is_told_where_no_batch_fills() {
     let told = async |lines: String| -> Vec<ImportOutcome> {
         let told = Mutex::new(Vec::new());
         let file = Cursor::new(format!("{{\"keepsake_export\":1}}\n{lines}"));
-        Importer::new(&app.db, &app.embeddings, anna.id)
+        Importer::new(&app.db, &app.embeddings, anna.id, FileOrigin::Vouched)
             .run(file, |outcome| {
                 told.lock().unwrap().push(outcome);
                 std::future::ready(())

@@ -8,14 +8,14 @@ mod import;
 mod pages;
 mod uploads;
 
-use keepsake::export::{Export, ImportOutcome, Importer};
+use keepsake::export::{Export, FileOrigin, ImportOutcome, Importer};
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser};
 
 /// The whole export, as text.
 pub async fn export(app: &TestApp, user: &TestUser) -> String {
-    let mut export = Export::new(&app.db, user.id, app.embeddings.now());
+    let mut export = Export::new(&app.db, app.embeddings.sealer(), user.id, app.embeddings.now());
     let mut file = Vec::new();
     while let Some(lines) = export.next().await.unwrap() {
         file.extend(lines);
@@ -31,9 +31,19 @@ pub fn records(file: &str, record: &str) -> Vec<Value> {
         .collect()
 }
 
+/// A file that its person vouches for.
 pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> ImportOutcome {
+    import_as(app, user, file, FileOrigin::Vouched).await
+}
+
+pub async fn import_as(
+    app: &TestApp,
+    user: &TestUser,
+    file: &str,
+    origin: FileOrigin,
+) -> ImportOutcome {
     let file = std::io::Cursor::new(file.as_bytes().to_vec());
-    let importer = Importer::new(&app.db, &app.embeddings, user.id);
+    let importer = Importer::new(&app.db, &app.embeddings, user.id, origin);
     importer.run(file, |_| std::future::ready(())).await.unwrap()
 }
 

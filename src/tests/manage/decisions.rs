@@ -171,6 +171,7 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     let of_other = place.offered(other).await;
     refused(id, &of_other).await;
     // An agent's is none of hers.
+    place.decide(id, "unconfirm").await;
     place.anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = place.page(id).await;
     assert!(!page.contains("name=\"event\""), "{page}");
@@ -198,13 +199,13 @@ async fn what_an_agent_changes_after_a_decision_is_kept_by_its_undo_and_told_of_
     let confirmed = place.offered(id).await;
     let then = place.app.embeddings.now().format(&Rfc3339).unwrap();
     place.app.clock.advance(Duration::seconds(1));
-    change("third").await;
+    place.anna.call("memory_add", tagged("third")).await;
     let expected =
         [("added", BY_AGENT), ("changed", BY_AGENT), ("confirmed", BY_ANNA), ("changed", BY_AGENT)];
     assert_eq!(place.events(id).await, history(&expected));
     place.answers(409, id, &[("action", "undo"), ("event", &*confirmed)]).await;
     let get = async |input| place.anna.call("memory_get", input).await["tags"].clone();
-    assert_eq!(get(json!({ "item_id": id })).await, json!(["third"]));
+    assert_eq!(get(json!({ "item_id": id })).await, json!(["second", "third"]));
     let past = json!({ "item_id": id, "as_of": then });
     assert_eq!(get(past).await, json!(["second"]));
 }

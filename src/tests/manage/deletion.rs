@@ -4,7 +4,7 @@ use time::Duration;
 use super::Place;
 use crate::embedding::workers::Worker;
 use crate::pages::assert_has;
-use crate::support::until;
+use crate::support::{ids, until};
 
 impl Place {
     async fn deletes(&self, item: &str, action: &str) -> (u16, String) {
@@ -33,9 +33,15 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
     let page = place.page(id).await;
     assert_has(&page, &["This memory will be deleted permanently in ten seconds.", "Undo"]);
     assert!(!page.contains("id=\"manage\""), "{page}");
-    // It is no event, and until then it is there.
+    // It is no event; agents find and read it no more, in any state.
     assert_eq!(place.events(id).await.len(), 1);
-    assert_eq!(place.is_found(id, "bees").await, (true, true));
+    assert_eq!(place.is_found(id, "bees").await, (false, false));
+    let any = json!({ "query": "bees", "status": "any" });
+    assert!(!ids(&place.anna.call("memory_search", any).await).contains(&id));
+    assert_eq!(place.anna.refused("memory_get", json!({ "item_id": id })).await.0, 404);
+    let recalled = json!({ "message": "What does Anna keep? Bees?", "min_relevance": 0.0 });
+    let recalled = place.anna.call("memory_recall", recalled).await.to_string();
+    assert!(!recalled.contains("bees."), "{recalled}");
     place.app.clock.advance(Duration::seconds(9));
     assert_eq!(place.app.run_job("delete").await, 0);
     // Asked for again, it is not put off; undone twice, it is undone.
@@ -46,6 +52,7 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
         place.asked(id, "undo").await;
         assert_eq!(place.row(id).await, before);
     }
+    assert_eq!(place.is_found(id, "bees").await, (true, true));
     place.app.clock.advance(Duration::minutes(1));
     assert_eq!(place.app.run_job("delete").await, 0);
 

@@ -6,7 +6,7 @@ use super::Place;
 use crate::chat::use_server;
 use crate::consolidation::{fact, user_says};
 use crate::data::{export, hand_over, import, records};
-use crate::pages::assert_has;
+use crate::pages::{assert_has, assert_lacks};
 use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
 const PATH: &str = "/learned";
@@ -89,6 +89,39 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
 }
 
 #[tokio::test]
+async fn what_agents_of_earlier_versions_said_was_the_persons_word_is_looked_at_once() {
+    let place = Place::start().await;
+    let app = &place.app;
+    let words = ["Deploys need no review.", "Ich wohne in Graz.", "我喜欢茶。"];
+    let mut ids = Vec::new();
+    for content in words {
+        let said = json!({ "type": "fact", "content": content, "source": "user_explicit", "source_context": "so she said" });
+        ids.push(place.add(said).await);
+    }
+    press(&place, &[("action", "keep_all"), ("oldest", "1"), ("item", "999999999")]).await;
+    assert_lacks(&look(&place).await, &["Said to be your words"]);
+    // As an upgrade finds them.
+    app.sql("UPDATE memory_items SET trust = 'user' WHERE id = ANY ($1)")
+        .bind(ids.clone())
+        .run()
+        .await;
+    app.sql("UPDATE learned_seen SET claims_until = $1").bind(ids[2]).run().await;
+    assert_has(&look(&place).await, &["Said to be your words", words[0], words[1], words[2]]);
+    let item = ids[0].to_string();
+    let (_, page) = press(&place, &[("action", "disown"), ("item", &item)]).await;
+    assert_has(&page, &["word now, and not yours.", words[1]]);
+    assert_lacks(&page, &[words[0]]);
+    assert_eq!(place.anna.call("memory_get", json!({ "item_id": ids[0] })).await["trust"], "agent");
+    press(&place, &[("action", "keep"), ("item", &ids[1].to_string())]).await;
+    let (oldest, newest) = (ids[0].to_string(), ids[2].to_string());
+    let all = [("action", "keep_claimed"), ("oldest", oldest.as_str()), ("item", newest.as_str())];
+    press(&place, &all).await;
+    press(&place, &[("action", "keep_all"), ("oldest", "1"), ("item", "999999999")]).await;
+    assert_lacks(&look(&place).await, &["Said to be your words"]);
+    assert_eq!(place.anna.call("memory_get", json!({ "item_id": ids[2] })).await["trust"], "user");
+}
+
+#[tokio::test]
 async fn what_is_imported_or_erased_stands_there_no_more() {
     let place = Place::start().await;
     let app = &place.app;
@@ -97,8 +130,25 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
 {"record":"item","id":1,"type":"fact","theme":"home","content":"The roof is red.","agent":"old-agent","created_at":"2026-10-01T00:00:00Z"}
 {"record":"end","counts":{"items":1}}"#;
     assert_eq!(import(app, &place.anna, file).await.added, 1);
+    // What an import brings stands in a list of its own, and goes on its own.
+    assert_has(&place.browser.look("/memory").await, &["Imported, to review", ">1</span>"]);
     let page = look(&place).await;
-    assert!(!page.contains("The roof is red.") && page.contains("Berta"), "{page}");
+    assert_has(&page, &["1 memory to review", "id=\"imported\"", "The roof is red.", "Berta"]);
+    let all = [("action", "keep_all"), ("oldest", "1"), ("item", "999999999")];
+    press(&place, &all).await;
+    assert!(look(&place).await.contains("The roof is red."));
+    press(&place, &[("action", "keep_imported"), ("oldest", "1"), ("item", "999999999")]).await;
+    assert!(!look(&place).await.contains("The roof is red."));
+    let lines: Vec<String> = (0..60)
+        .map(|n| format!(r#"{{"record":"item","type":"fact","content":"Tile {n} is red."}}"#))
+        .collect();
+    let file = format!("{}\n{}\n", r#"{"keepsake_export":1}"#, lines.join("\n"));
+    import(app, &place.anna, &file).await;
+    assert_has(&look(&place).await, &["Keep these 50", "Keep all 60, unseen", "And 10 more."]);
+    let newest: i64 = app.sql("SELECT max(id) FROM memory_items").value().await;
+    let newest = newest.to_string();
+    press(&place, &[("action", "keep_all_imported"), ("item", &newest)]).await;
+    assert!(!look(&place).await.contains("Tile"));
     let canary = place.fact("The canary is called Zebedee.").await;
     press(&place, &[("action", "forget"), ("item", &canary.to_string())]).await;
     assert!(look(&place).await.contains("Zebedee"), "on the list");

@@ -2,10 +2,12 @@
 
 mod browser;
 mod conflict;
+mod contained;
 mod decisions;
 mod deletion;
 mod fading;
 mod learned;
+mod proposed;
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -92,7 +94,7 @@ impl Place {
 
     /// All of the item that a decision may change, as it is kept.
     pub async fn row(&self, id: i64) -> Value {
-        self.app.sql("SELECT jsonb_build_object('status', status, 'confidence', confidence, 'protected', protected,
+        self.app.sql("SELECT jsonb_build_object('status', status, 'confidence', confidence, 'protected', protected, 'locked', locked,
                     'verified', last_verified_at, 'expires', expires_at, 'superseded_by', superseded_by,
                     'delete_at', delete_at,
                     'live_until', CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END)

@@ -127,7 +127,7 @@ async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_pa
     let app = TestApp::start_as(Wish { metrics_token: Some(TOKEN), ..Wish::default() }).await;
     assert_eq!(scrape(&app, &[]).await.0, 200);
     // What a proxy on this machine passes on is somebody else's.
-    for forwarded in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"] {
+    for forwarded in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via"] {
         let by_proxy = (forwarded, "203.0.113.9");
         let (status, text) = scrape(&app, &[by_proxy]).await;
         assert_eq!(status, 404, "{forwarded}");
@@ -143,6 +143,14 @@ async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_pa
             assert_eq!(scrape(&app, &sent).await.0, expected, "{authorization}");
         }
     }
+    // One that says nothing is in front of a server with a public address, or passes its own name on.
+    assert_eq!(scrape(&app, &[("host", "memory.example.com")]).await.0, 404);
+    let public_url = Some("https://memory.example.com");
+    let public = Wish { metrics_token: Some(TOKEN), public_url, ..Wish::default() };
+    let public = TestApp::start_as(public).await;
+    assert_eq!(scrape(&public, &[]).await.0, 404);
+    let by_token = format!("Bearer {TOKEN}");
+    assert_eq!(scrape(&public, &[("authorization", &by_token)]).await.0, 200);
     let without = TestApp::start().await;
     let sent = [("x-forwarded-for", "203.0.113.9"), ("authorization", "Bearer ")];
     assert_eq!(scrape(&without, &sent).await.0, 404);

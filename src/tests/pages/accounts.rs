@@ -1,5 +1,6 @@
 use keepsake::config::SignUp;
 use reqwest::StatusCode;
+use serde_json::json;
 
 use super::assert_has;
 use crate::support::{Browser, PASSWORD, TestApp};
@@ -154,8 +155,15 @@ async fn changing_the_password_ends_every_other_web_session() {
     change(422, "not my password", "another long one").await;
     assert_eq!(elsewhere.get("/memory").await.0, 200);
     change(422, PASSWORD, "short").await;
-    change(200, PASSWORD, "another long one").await;
+    let fields = [("current_password", PASSWORD), ("new_password", "another long one")];
+    let page = here.answers(200, "/account/password", &fields).await;
     assert_eq!(here.get("/memory").await.0, 200);
+    // What still opens is named, and ends with one press.
+    assert!(page.contains("These agents still have access: <bdi>agent</bdi>"), "{page}");
+    assert_eq!(anna.send("memory_stats", &json!({})).await.status(), 200);
+    let page = here.answers(200, "/account/tokens", &[("action", "end_all")]).await;
+    assert!(page.contains("1 token has ended."), "{page}");
+    assert_eq!(anna.send("memory_stats", &json!({})).await.status(), 401);
     assert_eq!(elsewhere.get("/memory").await.0, 303);
     elsewhere.answers(422, "/login", &[("email", &anna.email), ("password", PASSWORD)]).await;
 }

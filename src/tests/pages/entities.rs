@@ -1,6 +1,6 @@
 //! Entities, one entity and the graph, as plain HTML: found as memories are added, decided about by a person.
 
-use keepsake::clock::Zone;
+use keepsake::clock::{Clock as _, Zone};
 use keepsake::entities::relations::{RelationTarget, StatedRelation, note};
 use keepsake::entities::{EntityId, Predicate, RelationEvidence};
 use keepsake::memories::mentions::EntityType;
@@ -23,7 +23,7 @@ async fn entity_named(app: &TestApp, user: &TestUser, name: &str) -> i64 {
 
 /// One that no memory names.
 async fn make(app: &TestApp, user: &TestUser, name: &str, entity_type: EntityType) -> i64 {
-    let now = time::OffsetDateTime::now_utc();
+    let now = app.clock.now();
     let mut tx = app.db.as_writer(user.id).await.unwrap();
     let id = keepsake::entities::ensure(&mut tx, user.id, name, entity_type, now).await;
     tx.commit().await.unwrap();
@@ -235,7 +235,7 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
 /// Anna lived in Lyon, lives in Graz, and works with Benedikt at Acme.
 async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
     let sentence = "I moved to Graz in 2024.";
-    let (item, now) = (anna.add(sentence).await, time::OffsetDateTime::now_utc());
+    let (item, now) = (anna.add(sentence).await, app.clock.now());
     let names = [
         ("Anna Berger", EntityType::Person),
         ("Lyon", EntityType::Location),

@@ -94,6 +94,8 @@ fn fields_of(path: &str) -> &'static str {
         "/agents/{agent_id}/tokens" => "scope=memory:read",
         "/agents/{agent_id}/memory" | "/sessions" | "/account/memory" => "action=off",
         "/agents/{agent_id}/tools" => "action=full",
+        "/agents/{agent_id}/undo" => "action=undo&since=2026",
+        "/account/tokens" => "action=end_all",
         "/activity/queries" => "action=on",
         "/settings/embeddings" | "/settings/chat" => "action=disable",
         "/account/password" => {

@@ -1,7 +1,10 @@
 //! Every door that reads falls back to what is lent, and none writes to it.
 
+use keepsake::clock::Clock as _;
 use reqwest::Method;
 use serde_json::{Value, json};
+use time::Duration;
+use time::format_description::well_known::Rfc3339;
 
 use super::{REFUSAL, Scene, agent, agent_id, file, found, hits, join, lent, read, status};
 use crate::support::{Provider, Sql as _, TestUser, ids, turns_due};
@@ -282,6 +285,34 @@ async fn agents_of_one_user_are_a_team_too() {
     let third = agent(app, anna, "third", "own_only").await;
     join(app, (anna, "helper"), (anna, "third")).await;
     assert_eq!(hits(&third, "boat").await, [lent(own, "helper")]);
+}
+
+#[tokio::test]
+async fn what_the_leader_archived_is_lent_no_more_in_any_state_or_time() {
+    let scene = Scene::start().await;
+    let Scene { app, lead, ben, of_lead, .. } = &scene;
+    scene.join().await;
+    let then = app.clock.now().format(&Rfc3339).unwrap();
+    app.clock.advance(Duration::hours(1));
+    assert_eq!(status(ben, "memory_get", json!({ "item_id": of_lead })).await, 200);
+    lead.call("memory_archive", json!({ "item_id": of_lead })).await;
+    for input in [
+        json!({ "query": "Bergen" }),
+        json!({ "query": "Bergen", "status": "any" }),
+        json!({ "query": "*", "status": "archived" }),
+        json!({ "query": "*", "status": "any" }),
+        json!({ "query": "Bergen", "as_of": then }),
+        json!({ "query": "*", "as_of": then }),
+    ] {
+        let found = ids(&ben.call("memory_search", input.clone()).await);
+        assert!(!found.contains(of_lead), "{input}: {found:?}");
+    }
+    for input in [json!({ "item_id": of_lead }), json!({ "item_id": of_lead, "as_of": then })] {
+        assert_eq!(status(ben, "memory_get", input).await, 404);
+    }
+    assert_eq!(status(ben, "fetch", json!({ "id": of_lead.to_string() })).await, 404);
+    // Its own agent still reads it.
+    assert_eq!(status(lead, "memory_get", json!({ "item_id": of_lead })).await, 200);
 }
 
 #[tokio::test]

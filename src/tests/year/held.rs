@@ -93,7 +93,9 @@ impl Held {
             let as_of = at.format(&Rfc3339).unwrap();
             let day = Day::parse(&Zone::utc(), Some(&as_of), None, app.embeddings.now()).unwrap();
             for user in users {
-                let mut export = Export::new(&app.db, user.id, app.embeddings.now()).as_of(&day);
+                let mut export =
+                    Export::new(&app.db, app.embeddings.sealer(), user.id, app.embeddings.now())
+                        .as_of(&day);
                 let mut file = Vec::new();
                 while let Some(lines) = export.next().await.unwrap() {
                     file.extend(lines);

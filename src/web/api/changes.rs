@@ -62,20 +62,24 @@ pub async fn list(
         return Err(limit_out_of_range().into());
     }
     let wanted = parse_types(params.types.as_deref())?;
-    let since = match params.since.as_deref() {
-        Some(NOW) => None,
-        Some(text) => Some(FeedCursor::parse("since", text, now)?.position),
-        None => Some(0),
-    };
     let asked = params.project.map(|text| ProjectRef::parse(&text)).transpose()?.flatten();
     let user = caller(access, &state).await?.user_id;
+    let sealer = state.embeddings.sealer();
+    let since = match params.since.as_deref() {
+        Some(NOW) => None,
+        Some(text) => Some(FeedCursor::parse("since", text, (sealer, user), now)?.position),
+        None => Some(0),
+    };
+    let next = |position: i64| {
+        let sealed = FeedCursor::new(position, now).encode(sealer, user);
+        sealed.map_err(|error| {
+            let sentence = sentence(&error.to_string());
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", sentence)
+        })
+    };
     let Some(since) = since else {
         let position = feed::position_now(&state.db, user).await?;
-        return Ok(Json(ChangesAnswer {
-            events: Vec::new(),
-            next: FeedCursor::new(position, now).encode(),
-            more: false,
-        }));
+        return Ok(Json(ChangesAnswer { events: Vec::new(), next: next(position)?, more: false }));
     };
     let page = feed::read(&state.db, user, since, &wanted, limit, now).await?;
     let project = match asked {
@@ -91,7 +95,7 @@ pub async fn list(
     let events = page.events.into_iter().filter(is_wanted);
     Ok(Json(ChangesAnswer {
         events: events.map(|event| EventMessage::new(event, origin, None)).collect(),
-        next: FeedCursor::new(page.position, now).encode(),
+        next: next(page.position)?,
         more: page.has_more,
     }))
 }

@@ -1,11 +1,14 @@
 //! The forms of Account: the password, the time zone, and memory for all agents of a person.
 
+use std::collections::BTreeMap;
+
+use app::view::FormState;
 use axum::response::Response;
 use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::sign_in::{remember, unreachable};
-use super::{Field, Outcome, Posted, done};
+use super::{Field, Outcome, Posted, done, page};
 use crate::accounts::model::parse_time_zone;
 use crate::accounts::{AccountError, Password};
 use crate::web::client::ClientAddress;
@@ -38,6 +41,36 @@ pub async fn change_password(
             return Err(AccountError::WrongPassword.into());
         }
         let sentence = "Your password was changed, and every other browser was signed out.";
+        let agents = accounts.list_agents(user).await?;
+        let now = posted.state.clock.now();
+        let open = agents.iter().filter_map(|(agent, tokens)| {
+            let open = tokens.iter().filter(|token| token.is_valid(now)).count();
+            (open > 0).then(|| agent.name.clone())
+        });
+        let open: Vec<String> = open.collect();
+        let values = BTreeMap::from([("open".to_owned(), open.join(", "))]);
+        let done = Some(sentence.to_owned());
+        Ok(Outcome::from(FormState { done, values, ..page("password") }))
+    };
+    posted.respond(PATH, "password", attempt.await).await
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum TokensForm {
+    EndAll,
+}
+
+/// Revokes the tokens of all agents, those of programs that are connected by OAuth too.
+pub async fn end_tokens(Posted(posted, form): Posted<TokensForm>) -> Response {
+    let attempt = async {
+        let TokensForm::EndAll = form?;
+        let revoked = posted.state.accounts.revoke_all_tokens(posted.user()).await?;
+        let sentence = match revoked {
+            0 => "There was no token left to end.".to_owned(),
+            1 => "1 token has ended. Its program needs a new one.".to_owned(),
+            n => format!("{n} tokens have ended. Their programs need new ones."),
+        };
         Ok(done("password", sentence))
     };
     posted.respond(PATH, "password", attempt.await).await

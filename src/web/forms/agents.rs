@@ -3,20 +3,31 @@
 
 use std::collections::BTreeMap;
 
+use app::view::FormState;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use time::format_description::well_known::Rfc3339;
 
 use super::account::MemorySwitchForm;
-use super::{ActionForm, Field, Form, Outcome, Posted, TokenFields, new_token, parse_id};
-use super::{respond, unknown_action};
-use crate::accounts::{AGENT_SETTINGS, AgentId, AgentName, AgentSettings, TokenHolder, TokenId};
+use super::{ActionForm, Attempt, Field, Form, Outcome, Posted, Submission, TokenFields};
+use super::{new_token, page, parse_id, respond, unknown_action};
+use crate::accounts::{
+    AGENT_SETTINGS, AccountError, AgentId, AgentName, AgentSettings, TokenHolder, TokenId,
+};
+use crate::containment::{self, AgentUndo};
+use crate::db::actor;
+use crate::documents::Documents;
 use crate::input::Invalid;
+use crate::memories::Period;
+use crate::tools::ToolError;
 use crate::web::AppState;
+use crate::web::error::Problem;
 use crate::web::visitor::SignedIn;
 
 const PATH: &str = "/agents";
+const UNDO_FORM: &str = "agent_undo";
 
 #[derive(Deserialize)]
 pub struct NewAgentForm {
@@ -112,6 +123,109 @@ pub async fn change_settings(Posted(mut posted, form): Posted<AgentSettingsForm>
         Ok(Outcome::Redirect)
     };
     posted.respond(PATH, "settings", attempt.await).await
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum UndoForm {
+    /// Counts what would be undone.
+    Look {
+        since: Field,
+    },
+    Undo {
+        since: Field,
+    },
+    TakeBack,
+}
+
+/// Undoes what an agent has changed since a moment. An admin can make it read-only, like all decisions about memories.
+pub async fn undo(Posted(mut posted, form): Posted<UndoForm>) -> Response {
+    actor::require_open_browser();
+    posted.show_id("agent");
+    let attempt = undo_or_look(&posted, form).await;
+    posted.respond(PATH, UNDO_FORM, attempt).await
+}
+
+async fn undo_or_look(posted: &Submission, form: Result<UndoForm, Problem>) -> Attempt {
+    let (state, user) = (&posted.state, posted.user());
+    let agent = AgentId(posted.id()?);
+    if !state.accounts.agent_names(user).await?.iter().any(|(id, _)| *id == agent) {
+        return Err(AccountError::NotFound.into());
+    }
+    let (db, clock) = (state.db.with_job_timeout(), &state.clock);
+    let documents = Documents::new(db.clone(), state.embeddings.clone());
+    let since = |text: &str| {
+        let zone = &posted.signed_in.0.time_zone;
+        let since = Period::parse_as(["since", "since"], zone, Some(text), None)?.from;
+        since.ok_or_else(|| {
+            Invalid::new("since", "required", "`since` is missing; give a date and a time.")
+        })
+    };
+    let mut values = BTreeMap::from([("agent".to_owned(), agent.0.to_string())]);
+    let sentence = match form? {
+        UndoForm::Look { since: text } => {
+            let since = since(&text)?;
+            let found = containment::preview(&db, &documents, (user, agent), since, clock.now());
+            let found = told(&found.await.map_err(ToolError::from)?, false);
+            let exact = since.format(&Rfc3339).unwrap_or_default();
+            values.extend([("since".to_owned(), (*text).clone()), ("exact".to_owned(), exact)]);
+            format!("Undo would {found}")
+        }
+        UndoForm::Undo { since: text } => {
+            let call = posted.begin("memory_undo_agent");
+            let undone =
+                containment::undo(&db, &documents, clock, &call, (agent, since(&text)?)).await;
+            call.ended_unknown();
+            format!("Undone: {}", told(&undone.map_err(ToolError::from)?, true))
+        }
+        UndoForm::TakeBack => {
+            let call = posted.begin("memory_undo_agent");
+            let taken = containment::redo(&db, &documents, clock, &call, agent).await;
+            call.ended_unknown();
+            match taken.map_err(ToolError::from)? {
+                Some(taken) => format!("Taken back: {}", told(&taken, true)),
+                None => "There is nothing to take back.".to_owned(),
+            }
+        }
+    };
+    Ok(Outcome::from(FormState { done: Some(sentence), values, ..page(UNDO_FORM) }))
+}
+
+/// "archive 3 memories, restore 1 document." or, done, "archived 3 memories …".
+fn told(undo: &AgentUndo, is_done: bool) -> String {
+    let count = |n: usize, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {many}")),
+    };
+    let mut told = Vec::new();
+    let mut stay = 0;
+    for (one, many, taken) in
+        [("memory", "memories", undo.memories), ("document", "documents", undo.documents)]
+    {
+        for ((now, past), n) in [
+            (("archive", "archived"), taken.archived),
+            (("restore", "restored"), taken.restored),
+            (("set back", "set back"), taken.set_back),
+        ] {
+            let verb = if is_done { past } else { now };
+            told.extend(count(n, one, many).map(|n| format!("{verb} {n}")));
+        }
+        stay += taken.stay;
+    }
+    let told = match told.is_empty() {
+        true => (if is_done { "nothing" } else { "change nothing" }).to_owned(),
+        false => told.join(", "),
+    };
+    match stay {
+        0 => format!("{told}."),
+        1 => format!(
+            "{told}. 1 stays as it is: changed since by somebody else, or what it was is not known."
+        ),
+        n => format!(
+            "{told}. {n} stay as they are: changed since by somebody else, or what they were is not known."
+        ),
+    }
 }
 
 /// Anything but a number, on and off stays text, and is refused by the validation.

@@ -42,8 +42,9 @@ pub async fn import(
         let form = Multipart::from_request(request, &state).await;
         let form = form.map_err(|_| no_file())?;
         let admitted = state.imports.admit(user, declared).await;
-        let upload = receive(form, &preamble, admitted.map_err(upload_problem)?).await?;
-        let begun = state.imports.begin(upload).await;
+        let received = receive(form, &preamble, admitted.map_err(upload_problem)?);
+        let (upload, is_vouched) = received.await?;
+        let begun = state.imports.begin(upload, is_vouched).await;
         begun.map_err(upload_problem)?;
         Ok(Outcome::Redirect)
     };
@@ -51,17 +52,23 @@ pub async fn import(
     respond(&state, signed_in, PATH, "import", &fields, outcome).await
 }
 
+/// The file, and whether its person vouches for it.
 async fn receive(
     mut form: Multipart,
     preamble: &Preamble,
     mut upload: Upload,
-) -> Result<Upload, Problem> {
+) -> Result<(Upload, bool), Problem> {
     let cut_off = |error| body_problem(&error, preamble);
+    let mut is_vouched = false;
     while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
-        if field.name() != Some("file") {
-            continue;
+        match field.name() {
+            Some("file") => preamble.end(),
+            Some("vouch") => {
+                is_vouched = field.bytes().await.map_err(cut_off)? == "1";
+                continue;
+            }
+            _ => continue,
         }
-        preamble.end();
         while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
             upload.write(&chunk).await.map_err(upload_problem)?;
         }
@@ -69,7 +76,7 @@ async fn receive(
         if upload.is_empty() {
             return Err(no_file());
         }
-        return Ok(upload);
+        return Ok((upload, is_vouched));
     }
     Err(no_file())
 }

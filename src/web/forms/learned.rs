@@ -7,8 +7,9 @@ use serde::Deserialize;
 use super::manage::memory_problem;
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
+use crate::memories::learned::{self, ProposalOutcome, ReviewList};
 use crate::memories::manage::RestoreOutcome;
-use crate::memories::{self, ItemId, Reconfirmation, learned};
+use crate::memories::{self, ItemId, Reconfirmation, proposals};
 use crate::web::error::Problem;
 
 const PATH: &str = "/learned";
@@ -26,6 +27,24 @@ pub enum LearnedForm {
         oldest: Field<i64>,
         item: Field<i64>,
     },
+    /// Likewise, of imported ones.
+    KeepImported {
+        oldest: Field<i64>,
+        item: Field<i64>,
+    },
+    /// Likewise, of what agents said were the person's words.
+    KeepClaimed {
+        oldest: Field<i64>,
+        item: Field<i64>,
+    },
+    /// These are not the person's words.
+    Disown {
+        item: Field<i64>,
+    },
+    /// All imported ones up to this, shown or not.
+    KeepAllImported {
+        item: Field<i64>,
+    },
     Forget {
         item: Field<i64>,
     },
@@ -41,6 +60,13 @@ pub enum LearnedForm {
     },
     Unwanted {
         text: Field,
+    },
+    /// One of an agent's proposals, or all that were shown.
+    Accept {
+        proposal: Field,
+    },
+    Dismiss {
+        proposal: Field,
     },
 }
 
@@ -65,6 +91,28 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
             learned::keep_all(db, user, *oldest..=*item, clock.now()).await?;
             return Ok(Outcome::Redirect);
         }
+        LearnedForm::KeepImported { oldest, item } => {
+            let (list, shown) = (ReviewList::Imported, *oldest..=*item);
+            learned::keep_shown(db, user, list, shown, clock.now()).await?;
+            return Ok(Outcome::Redirect);
+        }
+        LearnedForm::KeepClaimed { oldest, item } => {
+            let (list, shown) = (ReviewList::Claimed, *oldest..=*item);
+            learned::keep_shown(db, user, list, shown, clock.now()).await?;
+            return Ok(Outcome::Redirect);
+        }
+        LearnedForm::Disown { item } => {
+            let item = ItemId(*item);
+            let call = posted.begin("memory_disown");
+            let disowned = memories::disown(db, clock, &call, item).await;
+            call.ended_unknown();
+            disowned.map_err(memory_problem)?;
+            format!("Memory {item} is its agent's word now, and not yours.")
+        }
+        LearnedForm::KeepAllImported { item } => {
+            learned::keep_all_imported(db, user, ItemId(*item), clock.now()).await?;
+            return Ok(Outcome::Redirect);
+        }
         LearnedForm::Forget { item } => {
             let item = ItemId(*item);
             let call = posted.begin("memory_archive");
@@ -82,7 +130,7 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
                 memories::confirm(db, clock, &call, item, Reconfirmation::ChangesNothing).await;
             call.ended_unknown();
             confirmed.map_err(memory_problem)?;
-            format!("Memory {item} is confirmed: nothing learned later replaces it.")
+            format!("Memory {item} is confirmed: agents only propose changes to it.")
         }
         LearnedForm::Restore { item, line } => {
             let item = ItemId(*item);
@@ -102,6 +150,16 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
             learned::remove_unwanted(db, user, *line).await?;
             return Ok(Outcome::Redirect);
         }
+        LearnedForm::Accept { proposal } => {
+            let call = posted.begin("memory_accept");
+            let accepted = learned::accept(db, clock, &call, &proposal.numbers()).await;
+            call.ended_unknown();
+            decided(accepted.map_err(memory_problem)?)
+        }
+        LearnedForm::Dismiss { proposal } => {
+            proposals::dismiss(db, user, &proposal.numbers(), clock.now()).await?;
+            return Ok(Outcome::Redirect);
+        }
         LearnedForm::Unwanted { text } => {
             let text = posted.screened("text", &text).await?;
             let added = learned::add_unwanted(db, user, None, &text).await;
@@ -110,4 +168,23 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
         }
     };
     Ok(done(FORM, sentence))
+}
+
+fn decided(outcome: ProposalOutcome) -> String {
+    let applied = match outcome.applied {
+        0 => "Nothing was changed.".to_owned(),
+        1 => "1 proposed change was made; the memory's page restores what was before.".to_owned(),
+        n => {
+            format!("{n} proposed changes were made; the memories' pages restore what was before.")
+        }
+    };
+    match outcome.void {
+        0 => applied,
+        1 => format!(
+            "{applied} 1 no longer applies: its memory has changed, or another one has its place."
+        ),
+        n => format!(
+            "{applied} {n} no longer apply: their memories have changed, or others have their place."
+        ),
+    }
 }

@@ -10,11 +10,11 @@ use app::view::{
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::erasure::{self, ErasedRows, ErasureKind, Receipt};
-use crate::export::{self, Export, ImportStatus, UPLOAD_BYTES_MAX};
+use crate::export::{self, Export, FileOrigin, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// The names of a receipt's rows for people, in display order.
-const LABELS: [(&str, &str); 47] = [
+const LABELS: [(&str, &str); 52] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -47,6 +47,11 @@ const LABELS: [(&str, &str); 47] = [
     ("dreams", "dreams"),
     ("dream_proposals", "changes that dreams proposed"),
     ("dream_settings", "settings of dreams"),
+    ("proposals", "changes that agents proposed"),
+    ("agent_undos", "undos of agents"),
+    ("memory_repeats", "places where memories were said again"),
+    ("projects", "projects"),
+    ("project_aliases", "names and places of projects"),
     ("activity", "calls of agents"),
     ("mentions", "calls that concerned it; they stay, without it"),
     ("links", "links of other memories to it"),
@@ -102,6 +107,14 @@ impl Ui {
             failed: outcome.failed as i64,
             problems: problems.map(|p| (p.place, p.sentence)).collect(),
             error: import.error,
+            whose: match import.origin {
+                Some(FileOrigin::Signed) => "This server has written the file for you.",
+                Some(FileOrigin::Vouched) => "You vouched for the file.",
+                Some(FileOrigin::Unknown) => {
+                    "Its memories are external: this server has not written the file for you, and you did not vouch for it."
+                }
+                None => "",
+            },
             started: self.moment(import.started_at),
         }
     }

@@ -330,6 +330,11 @@ impl Ui {
             strength,
             period: item.period.told(&self.zone()),
             protected: item.protected,
+            locked: item.locked,
+            proposed: match day.is_now() {
+                true => self.proposed(&viewer, Some(id)).await?.0,
+                false => Vec::new(),
+            },
             created: self.moment(item.created_at),
             updated: self.moment(item.updated_at),
             expires: item.expires_at.map(|at| self.moment(at)),

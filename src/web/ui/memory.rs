@@ -40,7 +40,8 @@ impl Ui {
         let now = self.state.clock.now();
         let (themes, has_more_themes) = self.themes(viewer, filters, &day).await?;
         let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
-        let learned = learned.map_err(database)?;
+        let (learned, imported) = learned.map_err(database)?;
+        let proposed = self.proposed(viewer, None).await?.0.len() as i64;
         let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
@@ -71,6 +72,8 @@ impl Ui {
             total_items,
             conversations,
             learned,
+            imported,
+            proposed,
             proposals: proposals.map_err(database)?,
             mode: match mode {
                 Mode::Hybrid => SearchMode::Hybrid,

@@ -47,6 +47,8 @@ use async_trait::async_trait;
 use axum::http::{StatusCode, header};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
 use super::AppState;
@@ -56,12 +58,16 @@ use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, Viewer};
 use crate::clock::Zone;
+use crate::containment;
 use crate::embedding::EmbeddingError;
 use crate::erasure;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, MemoryError, Trust};
 use crate::providers::chat::ChatError;
 
+/// What a field for a date and a time takes.
+const LOCAL_MINUTE: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]");
 /// An agent that called so recently is shown as active.
 const ACTIVE_FOR: Duration = Duration::minutes(5);
 
@@ -382,6 +388,8 @@ impl Backend for Ui {
         let agents =
             self.state.accounts.list_agents(viewer.user_id).await.map_err(account_error)?;
         let teams = self.state.accounts.teams(viewer.user_id).await;
+        let undone =
+            containment::list_made(&self.state.db, viewer.user_id).await.map_err(database)?;
         let mut teams = self.team_views(teams.map_err(account_error)?, &agents);
         let now = self.state.clock.now();
         let is_active = |tokens: &[TokenRecord]| {
@@ -392,6 +400,9 @@ impl Backend for Ui {
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
             is_active: is_active(&tokens),
             team: teams.remove(&agent.id.0).unwrap_or_default(),
+            undone: undone
+                .get(&agent.id.0)
+                .map(|made| (self.moment(made.made_at), self.moment(made.since))),
             id: agent.id.0,
             name: agent.name,
             created: self.moment(agent.created_at),
@@ -404,21 +415,21 @@ impl Backend for Ui {
         });
         Ok(AgentsPage {
             agents: rows.collect(),
+            a_day_ago: self
+                .zone()
+                .local(now - Duration::DAY)
+                .format(LOCAL_MINUTE)
+                .unwrap_or_default(),
             public_url: self.state.public_url.origin().to_owned(),
         })
     }
 }
 
 fn token_state(token: &TokenRecord, now: OffsetDateTime) -> TokenState {
-    // A client renews what it was given.
-    let ends_at = match &token.client {
-        Some(client) => client.refresh_expires_at,
-        None => token.expires_at,
-    };
-    match (token.revoked_at, ends_at) {
-        (Some(_), _) => TokenState::Revoked,
-        (None, Some(at)) if at <= now => TokenState::Expired,
-        (None, _) => TokenState::Valid,
+    match token.revoked_at {
+        Some(_) => TokenState::Revoked,
+        None if token.is_valid(now) => TokenState::Valid,
+        None => TokenState::Expired,
     }
 }
 

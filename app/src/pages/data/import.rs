@@ -30,6 +30,16 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
             </div>
             <form class="stack" method="post" action="/data/import" enctype="multipart/form-data">
                 <FormError form fields=&[] />
+                <label class="check">
+                    <input type="checkbox" name="vouch" value="1" />
+                    <span>
+                        "I vouch for this file: keep whose word its memories are, and what is confirmed"
+                    </span>
+                </label>
+                <p class="hint">
+                    "Not needed for an export of this server for your address. Without it, what another file brings is external: agents read it as somebody else's words. Either way you can review it on "
+                    <a href="/learned">"Learned"</a> "."
+                </p>
                 <div class="field">
                     <label for="import-file">"File"</label>
                     <p class="hint" id="import-file-hint">
@@ -80,7 +90,7 @@ fn Last(import: ImportProgress) -> impl IntoView {
         ImportState::Done => view! {
             <p>
                 "The last import, " <When moment=import.started.clone() /> ": "
-                <span data-progress-line="">{line}</span> "."
+                <span data-progress-line="">{line}</span> ". " {import.whose}
             </p>
         }
         .into_any(),

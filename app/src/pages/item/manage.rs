@@ -134,12 +134,12 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
     }
     let id = item.id;
     let is_open = form.form == "half_life";
-    let decisions = match (item.retired, item.protected) {
+    let decisions = match (item.retired, item.locked) {
         // An episode changes with what was said, and is not confirmed.
         _ if item.span.is_some() => ().into_any(),
         (Some(retired), _) => view! { <Decide id action="restore" label="Restore" hint=restore_hint(retired) /> }
             .into_any(),
-        (None, is_confirmed) => view! {
+        (None, is_locked) => view! {
             <Decide
                 id
                 action="archive"
@@ -147,26 +147,29 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                 hint="Agents find it only when they include archived memories. You can restore it."
             />
             {whose(id, item.owner, item.agent)}
-            {match is_confirmed {
-                true => view! {
-                    <Decide
-                        id
-                        action="unconfirm"
-                        label="Remove confirmation"
-                        hint="Later memories can replace it again."
-                    />
-                }
-                    .into_any(),
-                false => view! {
-                    <Decide
-                        id
-                        action="confirm"
-                        label="Confirm"
-                        hint="Nothing learned later replaces it, only your own statement or a correction."
-                    />
-                }
-                    .into_any(),
-            }}
+            {(!is_locked)
+                .then(|| {
+                    view! {
+                        <Decide
+                            id
+                            action="confirm"
+                            label="Confirm"
+                            hint="It does not fade, agents only propose changes, and only your own statement replaces it."
+                        />
+                    }
+                })}
+            {item
+                .protected
+                .then(|| {
+                    view! {
+                        <Decide
+                            id
+                            action="unconfirm"
+                            label="Remove confirmation"
+                            hint="It fades and is replaced as others are."
+                        />
+                    }
+                })}
             {item.strength.filter(|strength| strength.can_be_set).map(|strength| view! { <HalfLife id strength form=form.clone() /> })}
         }
         .into_any(),

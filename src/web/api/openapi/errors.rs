@@ -8,6 +8,7 @@ use super::super::changes::cursor_expired;
 use super::super::tools::{BODY_BYTES_MAX, body_too_large, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
+use crate::memories::proposals::ProposalReason;
 use crate::memories::{ItemId, MemoryError};
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
@@ -108,13 +109,18 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "Conflict",
-            "What is asked for does not go with what is there: the item is archived or has expired, the item of the key is confirmed, or several items have the key.",
+            "What is asked for does not go with what is there: the item is archived or has expired, the user has confirmed it (`current` names the proposal that waits for them), or several items have the key.",
             vec![
                 of_memory(MemoryError::NotActive {
                     id: ItemId(42),
                     superseded_by: Some(ItemId(57)),
                 }),
                 of_memory(MemoryError::Confirmed { id: ItemId(42) }),
+                of_memory(MemoryError::Proposed {
+                    id: ItemId(42),
+                    proposal: 7,
+                    reason: ProposalReason::Locked,
+                }),
                 of_memory(MemoryError::KeyInThemes { count: 2 }),
             ],
         ),
