@@ -56,11 +56,14 @@ async function oauth(t, { javaScriptEnabled }) {
     await page.getByText("unverified").waitFor();
     assert.deepEqual(await page.locator("input[name=scope]").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
     if (javaScriptEnabled) {
-      // Not at once: a click that was meant for another page gives nothing.
-      await page.reload();
-      const allow = page.getByRole("button", { name: "Allow" });
-      await page.locator("button[value=allow]:disabled").waitFor();
-      await allow.and(page.locator(":enabled")).waitFor();
+      // Not while another window has the focus: a click that was meant for that one gives nothing.
+      const behind = await context.newPage();
+      await behind.addInitScript(() => (document.hasFocus = () => window.isInFront === true));
+      await behind.goto(asked);
+      await behind.locator("button[value=allow]:disabled").waitFor();
+      await behind.evaluate(() => (window.isInFront = true));
+      await behind.locator("button[value=allow]:enabled").waitFor();
+      await behind.close();
     }
     await look("consent");
   });

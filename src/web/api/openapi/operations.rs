@@ -94,8 +94,8 @@ fn tool(tool: &Definition) -> Operation {
         tool.output_schema.clone(),
     );
     operation = operation.fails(match tool.name {
-        // It names what may not exist, and its input may conflict with what does.
-        "memory_correct" | "memory_confirm" | "memory_files" => &[404, 409],
+        // It names what may not exist, and it may conflict with what does.
+        "memory_archive" | "memory_correct" | "memory_confirm" | "memory_files" => &[404, 409],
         // A key may be that of several projects.
         "memory_add" | "memory_forget" | "memory" => &[409],
         "memory_describe_theme" | "memory_entity" | "memory_graph" | "fetch" => &[404],
