@@ -45,6 +45,8 @@ async function fading(t, { javaScriptEnabled }) {
     const buffer = Buffer.from(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     await page.goto(`${url}/data`);
     await page.getByLabel("File", { exact: true }).setInputFiles({ name: "memory.jsonl", mimeType: "application/x-ndjson", buffer });
+    // Without this they would all have been used today.
+    await page.getByLabel(/^I vouch for this file/).check();
     await press("Import");
     await page.locator("[data-progress-line]").filter({ hasText: /^4 memories added/ }).waitFor();
     await page.goto(`${url}/settings/fading`);
