@@ -223,6 +223,6 @@ impl Embeddings {
         url: &EndpointUrl,
     ) -> Result<Reach, sqlx::Error> {
         let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url).await
+        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Models).await
     }
 }

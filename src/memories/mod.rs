@@ -50,7 +50,7 @@ pub use period::Period;
 pub use projects::{Project, ProjectId, ProjectRef};
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use themes::{
-    changed_themes, describe_theme, find_theme, fullest_themes, list_themes, theme_of_key,
+    changed_themes, describe_theme, find_theme, list_themes, theme_of_key, themes_for_prompt,
     themes_on,
 };
 pub use trust::Trust;
@@ -256,7 +256,7 @@ pub async fn stats(
     let mut stats = store::count_by_status(&mut tx, user, now).await?;
     stats.faded = fading::count_faded(&mut tx, user).await?;
     stats.by_type = store::count_by_type(&mut tx, user, now).await?;
-    stats.by_theme = themes::store::fullest_themes(&mut tx, user, now).await?;
+    stats.by_theme = themes::store::fullest_themes(&mut tx, user, now, false).await?;
     let open = embeddings.waiting(&mut tx, user).await?;
     tx.commit().await?;
     Ok((stats, open))

@@ -37,7 +37,7 @@ pub enum ProviderError {
     #[error("the endpoint's answer cannot be used: {0}")]
     WrongVector(WrongVector),
     #[error(
-        "this address is not allowed: ask an admin to put its host and port on the list of allowed endpoints"
+        "this address is not allowed: ask an admin to allow its host and port for embeddings and chat, on the page Admin"
     )]
     Forbidden,
     #[error("the built-in model is not available: {0}")]

@@ -61,6 +61,9 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool_and_in_
     let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
     let of_first = first.add_to("plans", "The boat trip of Marta Weber is in May.").await;
     let of_only = only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
+    for id in [of_shared, of_first, of_only] {
+        app.confirm(&shared, id).await;
+    }
 
     for (user, sees) in
         [(&shared, vec![of_shared]), (&first, vec![of_shared, of_first]), (&only, vec![of_only])]

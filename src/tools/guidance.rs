@@ -1,5 +1,5 @@
-//! The guidance in an agent's prompt (DESIGN §7, Nova §3.3): when to use the tools, and which themes exist.
-//! Never memory content: no text, tag or key, and only a theme's slug, since a display name could inject
+//! The guidance in an agent's prompt (DESIGN §7, Nova §3.3): when to use the tools, and which themes the person or
+//! two agents use. Never memory content: no text, tag or key, and only a theme's slug, since a display name could inject
 //! instructions.
 
 use std::fmt::Write;
@@ -196,7 +196,7 @@ fn is_stale(told: &Option<(OffsetDateTime, String)>, now: OffsetDateTime) -> boo
 
 /// Without the themes if they cannot be read in time.
 async fn write(context: &ToolContext, viewer: &Viewer) -> String {
-    let themes = memories::fullest_themes(&context.db, viewer, context.clock.now());
+    let themes = memories::themes_for_prompt(&context.db, viewer, context.clock.now());
     match tokio::time::timeout(HINTS_TIMEOUT, themes).await {
         Ok(Ok(themes)) => with_hints(&themes),
         Ok(Err(_)) | Err(_) => {

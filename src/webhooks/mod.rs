@@ -220,7 +220,7 @@ impl Webhooks {
     /// As the system role, which reads the admin's list.
     async fn reach_of(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
         let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url).await
+        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Webhooks).await
     }
 
     /// Users with something to deliver, and from when on.

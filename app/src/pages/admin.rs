@@ -262,21 +262,38 @@ fn MemoryBrowser(is_read_only: bool, form: FormState) -> impl IntoView {
     .into_any()
 }
 
+/// What an address may be called for, and its words.
+const PURPOSES: [(&str, &str); 3] = [
+    ("models", "embeddings and chat"),
+    ("webhooks", "webhooks"),
+    ("clients", "descriptions of programs"),
+];
+
 #[component]
-fn Allowed(endpoints: Vec<String>, form: FormState) -> impl IntoView {
+fn Allowed(endpoints: Vec<(String, String)>, form: FormState) -> impl IntoView {
+    let words_of = |name: &str| {
+        PURPOSES.into_iter().find(|(of, _)| *of == name).map_or("", |(_, words)| words)
+    };
     let list = if endpoints.is_empty() {
         view! { <p class="hint">"None: members can use public addresses only."</p> }.into_any()
     } else {
         let rows = endpoints
             .into_iter()
-            .map(|endpoint| {
+            .map(|(endpoint, purpose)| {
+                let words = words_of(&purpose);
                 view! {
                     <li>
-                        <code>{endpoint.clone()}</code>
+                        <span>
+                            <code>{endpoint.clone()}</code>
+                            " "
+                            {words}
+                        </span>
                         <form method="post" action="/admin/endpoints">
                             <input type="hidden" name="endpoint" value=endpoint.clone() />
+                            <input type="hidden" name="purpose" value=purpose />
                             <button class="quiet" type="submit" name="action" value="remove">
-                                "Remove" <span class="visually-hidden">" " {endpoint}</span>
+                                "Remove"
+                                <span class="visually-hidden">" " {endpoint} " " {words}</span>
                             </button>
                         </form>
                     </li>
@@ -285,23 +302,32 @@ fn Allowed(endpoints: Vec<String>, form: FormState) -> impl IntoView {
             .collect_view();
         view! { <ul class="list">{rows}</ul> }.into_any()
     };
+    let chosen = form.value("purpose");
+    let purposes = PURPOSES
+        .into_iter()
+        .map(|(name, words)| view! { <option value=name selected=chosen == name>{words}</option> })
+        .collect_view();
     view! {
         <section class="part" aria-labelledby="allowed">
             <h2 id="allowed">"Allowed endpoints"</h2>
             <p>
-                "Members may use public addresses, and these hosts on this machine or its network. Link-local and cloud metadata addresses are always blocked."
+                "Members may use public addresses, and these hosts on this machine or its network, each for one purpose. Link-local and cloud metadata addresses are always blocked."
             </p>
             {list}
             <form class="stack" method="post" action="/admin/endpoints">
                 <FormError form=form.clone() fields=&["endpoint"] />
                 <Field
-                    form
+                    form=form.clone()
                     name="endpoint"
                     label="Host and port"
                     placeholder="localhost:11434"
                     autocomplete="off"
                     maxlength="260"
                 />
+                <div class="field">
+                    <label for="allowed-purpose">"Purpose"</label>
+                    <select id="allowed-purpose" name="purpose">{purposes}</select>
+                </div>
                 <div>
                     <button type="submit" name="action" value="add">
                         "Allow"

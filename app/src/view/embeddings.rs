@@ -218,8 +218,8 @@ pub struct AdminPage {
     pub late: LateSwitch,
     /// The pages show memories and change none.
     pub is_browser_read_only: bool,
-    /// Each `host:port`.
-    pub allowed_endpoints: Vec<String>,
+    /// Each `host:port` with the name of its purpose.
+    pub allowed_endpoints: Vec<(String, String)>,
     pub queue: QueueCounts,
     pub jobs: JobsLine,
     pub users: i64,

@@ -14,8 +14,8 @@ use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject}
 use crate::db::Tx;
 use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{
-    self, EndpointForm, EndpointKind, Pace, ParsedEmbedding, SYSTEM_EMBEDDING_KEY, SpaceSettings,
-    SystemEmbeddingSettings, parse_allowed_endpoint,
+    self, EndpointForm, EndpointKind, EndpointPurpose, Pace, ParsedEmbedding, SYSTEM_EMBEDDING_KEY,
+    SpaceSettings, SystemEmbeddingSettings, parse_allowed_endpoint,
 };
 use crate::providers::{EmbeddingReport, ProviderError, Reach};
 
@@ -44,7 +44,8 @@ pub struct SystemOverview {
     pub provider_since: Option<OffsetDateTime>,
     /// `KEEPSAKE_LLAMACPP_URL`, if it is not the current provider.
     pub offered: Option<String>,
-    pub allowed: Vec<(String, u16)>,
+    /// Hosts, ports and purposes.
+    pub allowed: Vec<(String, i32, String)>,
     pub open: OpenEmbeddings,
     pub builtin_users: BuiltinUsers,
     pub has_english_model: bool,
@@ -200,18 +201,26 @@ impl Embeddings {
         Ok(())
     }
 
-    pub async fn allow_endpoint(&self, endpoint: &str) -> Result<(), EmbeddingError> {
+    pub async fn allow_endpoint(
+        &self,
+        endpoint: &str,
+        purpose: EndpointPurpose,
+    ) -> Result<(), EmbeddingError> {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.db.as_system().await?;
-        settings::store::allow_endpoint(&mut tx, &host, port, self.now()).await?;
+        settings::store::allow_endpoint(&mut tx, &host, port, purpose, self.now()).await?;
         self.record(&mut tx, AdminAction::AllowEndpoint).await?;
         Ok(tx.commit().await?)
     }
 
-    pub async fn disallow_endpoint(&self, endpoint: &str) -> Result<(), EmbeddingError> {
+    pub async fn disallow_endpoint(
+        &self,
+        endpoint: &str,
+        purpose: EndpointPurpose,
+    ) -> Result<(), EmbeddingError> {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.db.as_system().await?;
-        settings::store::disallow_endpoint(&mut tx, &host, port).await?;
+        settings::store::disallow_endpoint(&mut tx, &host, port, purpose).await?;
         self.record(&mut tx, AdminAction::DisallowEndpoint).await?;
         Ok(tx.commit().await?)
     }

@@ -123,14 +123,15 @@ pub async fn describe_theme(
 }
 
 /// The eleven themes with the most active items, largest first; empty ones are excluded. Callers show ten: the eleventh
-/// tells that there are more.
-pub async fn fullest_themes(
+/// tells that there are more. Only those that the person or two agents use: no page that one agent has read puts a name into
+/// a prompt.
+pub async fn themes_for_prompt(
     db: &Db,
     viewer: &Viewer,
     now: OffsetDateTime,
 ) -> Result<Vec<ThemeCount>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::fullest_themes(&mut tx, viewer.user_id, now).await?;
+    let themes = store::fullest_themes(&mut tx, viewer.user_id, now, true).await?;
     tx.commit().await?;
     Ok(themes)
 }

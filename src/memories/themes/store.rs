@@ -186,23 +186,30 @@ pub async fn update_theme(
     Ok(done.rows_affected() == 1)
 }
 
-/// Counts along the index of active texts, which is in theme order, and reads only the returned themes. Ties: older first.
-/// The limit is a literal, so that the planner knows it.
+/// Counts along the index of active texts, which is in theme order, and reads only the fullest themes. Ties: older first.
+/// The limits are literals, so that the planner knows them. `for_prompt`: only those in whose 100 newest items the person or
+/// two agents have a word.
 pub async fn fullest_themes(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
+    for_prompt: bool,
 ) -> Result<Vec<ThemeCount>, sqlx::Error> {
     sqlx::query_as!(
         ThemeCount,
         r#"SELECT t.slug, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
                  WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
-                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
+                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 50) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
-           ORDER BY n.active_count DESC, t.id"#,
+           WHERE NOT $3 OR (SELECT bool_or(i.trust = 'user' OR i.locked) OR count(DISTINCT i.agent_id) > 1
+                            FROM (SELECT trust, locked, agent_id FROM memory_items
+                                  WHERE user_id = $1 AND theme_id = n.theme_id AND is_live(status, live_until, $2)
+                                  ORDER BY created_at DESC, id DESC LIMIT 100) i)
+           ORDER BY n.active_count DESC, t.id LIMIT 11"#,
         user.0,
         now,
+        for_prompt,
     )
     .fetch_all(conn)
     .await

@@ -245,6 +245,6 @@ impl Chat {
 
     async fn reach(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
         let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url).await
+        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Models).await
     }
 }

@@ -21,6 +21,7 @@ use sqlx::PgConnection;
 
 use super::{ApiKey, Endpoint, EndpointUrl, ProviderType, Reach};
 use crate::db::UserId;
+use crate::input::Invalid;
 use crate::seal::{SealError, Sealer, SecretOwner};
 
 /// A user's settings, or the defaults.
@@ -136,12 +137,44 @@ const fn bound(user_id: i64, column: &'static str) -> SecretOwner {
     SecretOwner { user_id, column }
 }
 
-/// How far a user's own endpoint may reach.
+/// What an address on this machine or its network is called for, where an admin allows it: a port that answers models takes
+/// no messages of webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointPurpose {
+    /// Embeddings and chat.
+    Models,
+    Webhooks,
+    /// The description of a program that connects.
+    Clients,
+}
+
+impl EndpointPurpose {
+    pub const ALL: [Self; 3] = [Self::Models, Self::Webhooks, Self::Clients];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Models => "models",
+            Self::Webhooks => "webhooks",
+            Self::Clients => "clients",
+        }
+    }
+
+    /// From a form, which may leave it out.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let found = Self::ALL.into_iter().find(|purpose| purpose.as_str() == text);
+        let or_models = found.or(text.is_empty().then_some(Self::Models));
+        let accepted = "`purpose` is none of models, webhooks and clients.";
+        or_models.ok_or_else(|| Invalid::new("purpose", "unknown", accepted))
+    }
+}
+
+/// How far an endpoint may reach that this user chose, or nobody.
 pub async fn reach(
     conn: &mut PgConnection,
     user: Option<UserId>,
     url: &EndpointUrl,
+    purpose: EndpointPurpose,
 ) -> Result<Reach, sqlx::Error> {
-    let may = store::may_reach_private(conn, user, url.host(), url.port()).await?;
+    let may = store::may_reach_private(conn, user, url.host(), url.port(), purpose).await?;
     Ok(if may { Reach::Private } else { Reach::Public })
 }

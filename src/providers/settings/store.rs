@@ -4,8 +4,8 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{
-    Allowances, EndpointSettings, Pace, SpaceSettings, SystemChatSettings, SystemEmbeddingSettings,
-    UserChatSettings, UserEmbeddingSettings,
+    Allowances, EndpointPurpose, EndpointSettings, Pace, SpaceSettings, SystemChatSettings,
+    SystemEmbeddingSettings, UserChatSettings, UserEmbeddingSettings,
 };
 use crate::db::UserId;
 use crate::providers::ProviderType;
@@ -358,26 +358,30 @@ pub async fn save_system_chat(
     Ok(())
 }
 
+/// Hosts, ports and the names of their purposes.
 pub async fn list_allowed_endpoints(
     conn: &mut PgConnection,
-) -> Result<Vec<(String, u16)>, sqlx::Error> {
-    let rows = sqlx::query!("SELECT host, port FROM allowed_endpoints ORDER BY host, port")
-        .fetch_all(conn)
-        .await?;
-    Ok(rows.into_iter().map(|row| (row.host, u16::try_from(row.port).unwrap_or(0))).collect())
+) -> Result<Vec<(String, i32, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT host, port, purpose FROM allowed_endpoints ORDER BY host, port, purpose"
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (row.host, row.port, row.purpose)).collect())
 }
 
 pub async fn allow_endpoint(
     conn: &mut PgConnection,
     host: &str,
     port: u16,
+    purpose: EndpointPurpose,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO allowed_endpoints (host, port, created_at) VALUES ($1, $2, $3)
+        "INSERT INTO allowed_endpoints (host, port, purpose, created_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING",
         host,
         i32::from(port),
+        purpose.as_str(),
         now,
     )
     .execute(conn)
@@ -389,31 +393,36 @@ pub async fn disallow_endpoint(
     conn: &mut PgConnection,
     host: &str,
     port: u16,
+    purpose: EndpointPurpose,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "DELETE FROM allowed_endpoints WHERE host = $1 AND port = $2",
+        "DELETE FROM allowed_endpoints WHERE host = $1 AND port = $2 AND purpose = $3",
         host,
-        i32::from(port)
+        i32::from(port),
+        purpose.as_str(),
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Whether loopback and private addresses may be used: by an admin, and by everybody if an admin allowed this host and port.
+/// Whether loopback and private addresses may be used: by an admin, and by everybody if an admin allowed this host and port for
+/// this purpose.
 /// Without a user, for an address that none of them chose.
 pub async fn may_reach_private(
     conn: &mut PgConnection,
     user: Option<UserId>,
     host: &str,
     port: u16,
+    purpose: EndpointPurpose,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL)
-               OR EXISTS (SELECT 1 FROM allowed_endpoints WHERE host = $2 AND port = $3) AS "may!""#,
+               OR EXISTS (SELECT 1 FROM allowed_endpoints WHERE host = $2 AND port = $3 AND purpose = $4) AS "may!""#,
         user.map(|user| user.0),
         host,
         i32::from(port),
+        purpose.as_str(),
     )
     .fetch_one(conn)
     .await

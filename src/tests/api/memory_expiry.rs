@@ -23,6 +23,7 @@ async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_ti
     let short = json!({ "type": "fact", "content": "Is travelling through Norway.", "theme": "trips",
         "expires_in_days": 3 });
     let short = add(&anna, short).await["id"].as_i64().unwrap();
+    app.confirm(&anna, lasting).await;
     app.drain(&anna).await;
     let count = async || {
         let themes = anna.call("memory_list_themes", json!({})).await;

@@ -99,7 +99,7 @@ async fn anna(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     provider.behave(|behaviour| behaviour.key = Some("sk-annas"));
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
-    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
+    app.allow(&provider.host_port()).await;
     app.save_endpoint(&anna, &provider.url(), "model", "sk-annas", true).await;
     for n in 0..5 {
         anna.add(&format!("Anna's boat number{n} is green.")).await;

@@ -33,7 +33,7 @@ pub fn form<'a>(url: &'a str, key: &'a str) -> EndpointForm<'a> {
 
 /// The user's own endpoint is this server from now on.
 pub async fn use_server(app: &TestApp, user: &TestUser, server: &ChatServer) {
-    app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
+    app.allow(&server.host_port()).await;
     let url = server.url();
     chat(app).save(user.id, &form(&url, KEY)).await.unwrap();
 }

@@ -45,7 +45,7 @@ async fn assert_tells(
 async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
-    app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
+    app.allow(&server.host_port()).await;
     let browser = app.signed_in(&anna).await;
     let page = browser.look(PAGE).await;
     assert!(page.contains("No chat model is set") && page.contains("0 of 200,000 tokens today"));

@@ -1,5 +1,5 @@
 use keepsake::providers::chat::{ChatError, ChatPurpose};
-use keepsake::providers::settings::{self, Effective, EndpointOwner};
+use keepsake::providers::settings::{self, Effective, EndpointOwner, EndpointPurpose};
 use keepsake::providers::{ProviderError, Reach};
 
 use super::{KEY, anna_with, ask, chat, form, use_server};
@@ -57,10 +57,11 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(ProviderError::Forbidden))));
     assert!(server.asked().is_empty());
     assert!(chat.test_own(ben.id, &form).await.unwrap().is_ok());
-    app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
+    app.allow(&server.host_port()).await;
     assert!(ask(&app, &anna).await.is_ok());
     // What is no longer allowed is no longer called.
-    app.embeddings.disallow_endpoint(&server.host_port()).await.unwrap();
+    let models = EndpointPurpose::Models;
+    app.embeddings.disallow_endpoint(&server.host_port(), models).await.unwrap();
     assert!(ask(&app, &anna).await.is_err());
 }
 

@@ -274,7 +274,7 @@ async fn who_saves_a_model_on_its_page_has_the_latest_guesses_read() {
     let (app, kim, browser) = TestApp::with_browser().await;
     say(app, &kim, "talk", "我叫王芳。").await;
     let model = finding(json!([]), "unrelated").await;
-    app.embeddings.allow_endpoint(&model.host_port()).await.unwrap();
+    app.allow(&model.host_port()).await;
     let url = model.url();
     let fields = [
         ("action", "save"),

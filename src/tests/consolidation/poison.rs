@@ -186,6 +186,8 @@ async fn names_of_themes_and_projects_reach_no_prompt_as_anybodys_word() {
             assert_eq!(described["described_by"], "agent");
         }
         let prompt = user.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
+        // Nor is any theme of this one agent named.
+        assert!(!prompt.contains("\n- plain ("), "{prompt}");
         let recalled = recalled(&user, &text.question).await.to_string();
         for (door, told) in [("prompt", prompt), ("recall", recalled)] {
             let rest = told.replace("\\n", "\n");

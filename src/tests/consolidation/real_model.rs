@@ -21,7 +21,7 @@ const LIMITS: AskLimits =
 async fn use_model(app: &TestApp, user: &TestUser) {
     let address = chat_server();
     let host_port = address.trim_start_matches("http://");
-    app.embeddings.allow_endpoint(host_port).await.unwrap();
+    app.allow(host_port).await;
     let form = EndpointForm {
         own_enabled: true,
         provider_type: "llamacpp",

@@ -1,7 +1,7 @@
 use keepsake::embedding::{Saved, SystemSaved};
 use keepsake::providers::EndpointUrl;
 use keepsake::providers::ProviderError;
-use keepsake::providers::settings::{Effective, EndpointForm};
+use keepsake::providers::settings::{Effective, EndpointForm, EndpointPurpose};
 use serde_json::{Value, json};
 
 use super::{all_ready, memories, with_provider};
@@ -152,10 +152,15 @@ async fn loopback_is_for_admins_and_for_what_an_admin_allowed() {
         app.embeddings.test_own(anna.id, &form).await.unwrap()
     };
     assert_eq!(test().await, Err(ProviderError::Forbidden));
-    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
+    app.allow(&provider.host_port()).await;
     assert_eq!(test().await.unwrap().dimensions, 64);
-    app.embeddings.disallow_endpoint(&provider.host_port()).await.unwrap();
-    assert!(test().await.is_err());
+    let models = EndpointPurpose::Models;
+    app.embeddings.disallow_endpoint(&provider.host_port(), models).await.unwrap();
+    // For anything else is not for models.
+    for purpose in [EndpointPurpose::Webhooks, EndpointPurpose::Clients] {
+        app.allow_for(&provider.host_port(), purpose).await;
+    }
+    assert_eq!(test().await, Err(ProviderError::Forbidden));
     app.make_admin(&anna).await;
     assert!(test().await.is_ok());
 }
@@ -236,7 +241,7 @@ async fn another_prefix_of_queries_of_ones_own_provider_is_in_force_at_once_on_e
     let app = TestApp::start_with_builtin().await;
     let own = Provider::start().await;
     let (anna, twin) = (app.user("anna").await, app.twin().await);
-    app.embeddings.allow_endpoint(&own.host_port()).await.unwrap();
+    app.allow(&own.host_port()).await;
     let url = own.url();
     let save = async |query_prefix| {
         let own = EndpointForm { provider_type: "openai", ..form(&url) };

@@ -136,10 +136,13 @@ async fn workers_resume_when_postgresql_dropped_every_connection() {
     until_ready(&app, &anna, 1).await;
     app.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").run().await;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    // A run whose end was not written is tried again later.
-    app.clock.advance(time::Duration::minutes(1));
     anna.add("item 2").await;
-    until_ready(&app, &anna, 2).await;
+    // A run whose end was not written is tried again later, counted from when the worker saw that.
+    let is_ready_later = async || {
+        app.clock.advance(time::Duration::seconds(1));
+        all_ready(&app, &anna).await == Some(2)
+    };
+    until("all vectors are ready", is_ready_later).await;
     worker.stop().await;
 }
 

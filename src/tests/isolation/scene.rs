@@ -156,7 +156,7 @@ impl Scene {
         let private = "anna-private-agent";
         let anna = anna.with_token(&app.token(anna.id, private, &Scope::ALL, None).await);
         let annas_provider = Provider::start().await;
-        app.embeddings.allow_endpoint(&annas_provider.host_port()).await.unwrap();
+        app.allow(&annas_provider.host_port()).await;
         let url = annas_provider.url();
         app.save_endpoint(&anna, &url, "anna-private-model", KEY, true).await;
         let chat = ChatServer::saying("The anna-private quokka.").await;

@@ -122,7 +122,7 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them() {
     let (app, anna) = TestApp::with_user().await;
-    anna.add_to("sailing", "Keeps a sloop in Kiel.").await;
+    app.confirm(&anna, anna.add_to("sailing", "Keeps a sloop in Kiel.").await).await;
     let mcp = Mcp::of(app, &anna);
     let (_, hello) = mcp.ask("server/discover", json!({})).await;
     let said = hello["result"]["instructions"].as_str().unwrap();

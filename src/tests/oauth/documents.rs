@@ -1,5 +1,6 @@
 //! Clients whose id is the address of their description: fetched by the policy of endpoints, and kept for ten minutes.
 
+use keepsake::providers::settings::EndpointPurpose;
 use serde_json::{Value, json};
 use time::Duration;
 use wiremock::matchers::path;
@@ -24,7 +25,7 @@ fn described(id: &str) -> Value {
 }
 
 async fn allow_host(app: &TestApp, server: &MockServer) {
-    app.embeddings.allow_endpoint(&server.address().to_string()).await.unwrap();
+    app.allow_for(&server.address().to_string(), EndpointPurpose::Clients).await;
 }
 
 #[tokio::test]
@@ -50,11 +51,12 @@ async fn a_described_client_is_asked_for_by_its_host_warned_of_and_fetched_once_
 }
 
 #[tokio::test]
-async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
+async fn an_address_that_no_admin_allowed_for_descriptions_is_not_called_if_it_is_private() {
     let (app, anna) = TestApp::start_for("anna").await;
     // Whoever sends an admin to the page chooses the address.
     app.make_admin(&anna).await;
     let (server, id) = serving().await;
+    app.allow(&server.address().to_string()).await;
     let mut connecting = Connecting::start(&app, &anna).await;
     for private in [
         id.as_str(),

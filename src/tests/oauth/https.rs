@@ -109,7 +109,7 @@ async fn start(trusted: &Authority) -> (Home, Server, Browser) {
 /// Lets the server call this address.
 async fn allow(admin: &Browser, id: &str) {
     let address = &id["https://".len()..id.len() - "/client.json".len()];
-    let fields = [("action", "add"), ("endpoint", address)];
+    let fields = [("action", "add"), ("endpoint", address), ("purpose", "clients")];
     assert_eq!(admin.post("/admin/endpoints", &fields).await.status(), 303);
 }
 

@@ -58,12 +58,19 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members_and_a_stranger_s
     assert!(overview.settings.builtin_enabled && overview.allowed.is_empty());
     let browser = app.signed_in(&anna).await;
     assert_eq!(browser.get("/admin").await.0, 200);
-    for (endpoint, status, told) in
-        [("127.0.0.1:80", 303, ""), ("nonsense", 422, "is not host:port")]
-    {
-        let fields = [("action", "add"), ("endpoint", endpoint)];
+    for (endpoint, purpose, status, told) in [
+        ("127.0.0.1:80", "", 303, ""),
+        ("127.0.0.1:80", "webhooks", 303, ""),
+        ("127.0.0.1:80", "mail", 422, "none of models, webhooks and clients"),
+        ("nonsense", "webhooks", 422, "is not host:port"),
+    ] {
+        let fields = [("action", "add"), ("endpoint", endpoint), ("purpose", purpose)];
         browser.says(status, "/admin/endpoints", &fields, told).await;
     }
+    let remove = [("action", "remove"), ("endpoint", "127.0.0.1:80"), ("purpose", "models")];
+    browser.says(303, "/admin/endpoints", &remove, "").await;
+    let left = app.embeddings.system_overview().await.unwrap().allowed;
+    assert_eq!(left, [("127.0.0.1".to_owned(), 80, "webhooks".to_owned())]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]

@@ -301,7 +301,7 @@ pub(super) const FORMS: [(&str, &[&str]); 17] = [
     ("/settings/chat", &["provider_type", "url", "model", "key"]),
     ("/admin/chat", &["provider_type", "url", "model", "key", "daily_token_cap"]),
     ("/settings/webhooks", &["url", "event"]),
-    ("/admin/endpoints", &["endpoint"]),
+    ("/admin/endpoints", &["endpoint", "purpose"]),
     ("/admin/operators", &["name", "users_max", "scope", "expires_days"]),
     ("/admin/operators/1", &["users_max"]),
     ("/admin/invitations", &["email", "role"]),

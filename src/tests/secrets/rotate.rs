@@ -54,7 +54,7 @@ fn rotated() -> Sealer {
 }
 
 async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
-    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
+    app.allow(&provider.host_port()).await;
     let url = provider.url();
     app.save_endpoint(user, &url, "model", KEY, true).await;
 }

@@ -40,7 +40,7 @@ use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
 use keepsake::memories::{self, Adding, ItemId, Reconfirmation};
 use keepsake::providers::chat::Chat;
-use keepsake::providers::settings::EndpointForm;
+use keepsake::providers::settings::{EndpointForm, EndpointPurpose};
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::queue::Slice;
 use keepsake::seal::Sealer;
@@ -332,9 +332,18 @@ impl TestApp {
         browser
     }
 
+    /// An admin allows this host and port for models.
+    pub async fn allow(&self, host_port: &str) {
+        self.allow_for(host_port, EndpointPurpose::Models).await;
+    }
+
+    pub async fn allow_for(&self, host_port: &str, purpose: EndpointPurpose) {
+        self.embeddings.allow_endpoint(host_port, purpose).await.unwrap();
+    }
+
     /// The user's own endpoint is this provider from now on, whatever has to be rebuilt.
     pub async fn use_provider(&self, user: &TestUser, provider: &Provider, model: &str) -> Saved {
-        self.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
+        self.allow(&provider.host_port()).await;
         let url = provider.url();
         self.save_endpoint(user, &url, model, "", true).await
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use keepsake::providers::settings::EndpointPurpose;
 use keepsake::webhooks::{NewWebhook, WebhookSecret};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -85,7 +86,7 @@ impl Receiver {
     }
 
     async fn allow(&self, app: &TestApp) {
-        app.embeddings.allow_endpoint(&self.server.address().to_string()).await.unwrap();
+        app.allow_for(&self.server.address().to_string(), EndpointPurpose::Webhooks).await;
     }
 
     pub fn answer(&self, with: ResponseTemplate) {

@@ -11,7 +11,7 @@ use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::evaluation::asked::RequestOutcome;
 use crate::providers::builtin::BuiltinModel;
-use crate::providers::settings::EndpointForm;
+use crate::providers::settings::{EndpointForm, EndpointPurpose};
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 use crate::web::ui::host_port;
@@ -283,16 +283,28 @@ fn people(users: i64) -> String {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum AllowedForm {
-    Add { endpoint: Field },
-    Remove { endpoint: Field },
+    Add {
+        endpoint: Field,
+        #[serde(default)]
+        purpose: Field,
+    },
+    Remove {
+        endpoint: Field,
+        #[serde(default)]
+        purpose: Field,
+    },
 }
 
 pub async fn allowed(_: Admin, Posted(posted, form): Posted<AllowedForm>) -> Response {
     let embeddings = &posted.state.embeddings;
     let attempt = async {
         match form? {
-            AllowedForm::Add { endpoint } => embeddings.allow_endpoint(&endpoint).await?,
-            AllowedForm::Remove { endpoint } => embeddings.disallow_endpoint(&endpoint).await?,
+            AllowedForm::Add { endpoint, purpose } => {
+                embeddings.allow_endpoint(&endpoint, EndpointPurpose::parse(&purpose)?).await?;
+            }
+            AllowedForm::Remove { endpoint, purpose } => {
+                embeddings.disallow_endpoint(&endpoint, EndpointPurpose::parse(&purpose)?).await?;
+            }
         }
         Ok(Outcome::Redirect)
     };

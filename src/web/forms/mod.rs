@@ -178,6 +178,7 @@ impl Form {
 }
 
 /// The value of one field; the default if it is missing or cannot be parsed.
+#[derive(Default)]
 pub struct Field<T = String>(T);
 
 impl<'de, T: FromStr + Default> Deserialize<'de> for Field<T> {

@@ -112,7 +112,7 @@ pub async fn find(
     let url = EndpointUrl::parse("client_id", url.as_str())?;
     let mut conn = state.db.system_connection().await?;
     // Whoever sent the person here chose the address: an admin reaches no more than others.
-    let reach = settings::reach(&mut conn, None, &url).await?;
+    let reach = settings::reach(&mut conn, None, &url, settings::EndpointPurpose::Clients).await?;
     drop(conn);
     let found = documents.fetch(id, &url, reach).await;
     documents.keep(id, found.clone(), now);

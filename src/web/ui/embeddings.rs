@@ -223,7 +223,7 @@ impl Ui {
             allowed_endpoints: system
                 .allowed
                 .into_iter()
-                .map(|(host, port)| format!("{host}:{port}"))
+                .map(|(host, port, purpose)| (format!("{host}:{port}"), purpose))
                 .collect(),
             queue: QueueCounts {
                 pending: system.open.pending,
