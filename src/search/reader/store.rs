@@ -73,11 +73,15 @@ pub async fn find_standing(
            LEFT JOIN entity_settings n ON n.user_id = u.id
            LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
                               WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true
-           -- As in `memories/themes/store.rs`; CASE: without a theme no names are compared.
-           LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = CASE WHEN $2::text IS NOT NULL THEN coalesce(
-               (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
-               (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text)
-                  AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent()) ORDER BY id LIMIT 1)) END
+           -- As in `memories/themes/store.rs`. Names are compared only where no slug is this one.
+           LEFT JOIN LATERAL (
+               SELECT id, slug FROM memory_themes WHERE user_id = $1 AND slug = $2
+               UNION ALL
+               (SELECT id, slug FROM memory_themes
+                WHERE user_id = $1 AND $3::text IS NOT NULL AND lower(display_name) = lower($3)
+                  AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent())
+                  AND NOT EXISTS (SELECT FROM memory_themes WHERE user_id = $1 AND slug = $2)
+                ORDER BY id LIMIT 1)) t ON true
            WHERE u.id = $1"#,
         user.0,
         theme.map(|theme| theme.slug.as_str()),

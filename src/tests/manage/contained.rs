@@ -20,7 +20,7 @@ async fn everything(place: &Place) -> (Vec<Value>, Vec<Value>) {
         .await;
     let documents = app
         .sql("SELECT jsonb_build_array(d.path, d.archived_at IS NULL,
-                  (SELECT r.content FROM document_revisions r WHERE r.document_id = d.id AND r.content IS NOT NULL ORDER BY revision DESC LIMIT 1))
+                  (SELECT r.content FROM document_revisions r WHERE r.user_id = d.user_id AND r.document_id = d.id AND r.content IS NOT NULL ORDER BY revision DESC LIMIT 1))
               FROM documents d ORDER BY d.id")
         .values()
         .await;
