@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, BackupsPage, ChatPage,
-    ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage,
-    DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState,
-    GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage,
+    AboutPage, Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, BackupsPage,
+    ChatPage, ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage,
+    DocumentsPage, DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage,
+    FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage,
     MemoryFilters, MemoryPage, Receipt, ResetPage, SecretsPage, SessionFilters, SessionPage,
     SessionsPage, SignInOffer, SummaryPage, TimelineFilters, TimelinePage, UsagePage, UsersFilters,
     UsersPage, WebhooksPage, WorkPage,
@@ -114,6 +114,8 @@ pub trait Backend: Send + Sync {
     async fn usage_page(&self) -> Result<UsagePage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
     async fn data_page(&self) -> Result<DataPage, PageError>;
+    /// The fields of what is asked for are in the query.
+    async fn about_page(&self, asked: &[(String, String)]) -> Result<AboutPage, PageError>;
     /// For whoever holds its id, signed in or not.
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError>;
     async fn chat_page(&self) -> Result<ChatPage, PageError>;

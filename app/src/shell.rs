@@ -10,10 +10,10 @@ use leptos_router::{SsrMode, path};
 
 use crate::backend::IslandsBuilt;
 use crate::pages::{
-    Account, Activity, Admin, Agents, Backups, Chat, Consent, Data, Docs, Document, Documents,
-    Dreams, Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join,
-    Learned, Login, Memory, NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline, Used,
-    Users, Webhooks, Work,
+    About, Account, Activity, Admin, Agents, Backups, Chat, Consent, Data, Docs, Document,
+    Documents, Dreams, Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs,
+    Join, Learned, Login, Memory, NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline,
+    Used, Users, Webhooks, Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -81,6 +81,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />
                 <Route path=path!("/data") view=Data ssr=SsrMode::Async />
+                <Route path=path!("/data/about") view=About ssr=SsrMode::Async />
                 <Route path=path!("/erased/:receipt") view=Erased ssr=SsrMode::Async />
             </FlatRoutes>
         </Router>

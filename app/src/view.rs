@@ -37,7 +37,10 @@ pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, R
 pub use backups::{BackupRow, BackupsPage, Verification};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
-pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
+pub use data::{
+    AboutPage, DataPage, ErasedKind, FoundAbout, FoundKind, FoundRow, ImportProgress, ImportState,
+    ItemErasure, Receipt, RowCount,
+};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{

@@ -10,8 +10,8 @@ use time::{Date, OffsetDateTime};
 
 use crate::clock::Zone;
 use crate::memories::Trust;
-use crate::sessions::said::{around_own_memory, pieces};
-use crate::sessions::{MessageRole, StoredMessage};
+use crate::sessions::own_tools::{is_own_tool, is_surely_own_tool};
+use crate::sessions::{MessageRole, StoredMessage, given};
 
 /// Maximum characters of a window, including labels.
 pub const WINDOW_CHARS_MAX: usize = 12_000;
@@ -23,32 +23,6 @@ const CALL_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 500;
 
 const OWN_MEMORY: &str = "[memory that was known already]";
-
-/// All tools of Keepsake: their results are memory already.
-pub const OWN_TOOLS: [&str; 18] = [
-    "search",
-    "fetch",
-    "memory",
-    "memory_search",
-    "memory_get",
-    "memory_add",
-    "memory_list_themes",
-    "memory_describe_theme",
-    "memory_archive",
-    "memory_correct",
-    "memory_confirm",
-    "memory_summary",
-    "memory_stats",
-    "memory_recall",
-    "memory_forget",
-    "memory_entity",
-    "memory_graph",
-    "memory_files",
-];
-
-/// Those whose names tools of others have too: ours if the client's prefix says so.
-const COMMON_NAMES: [&str; 2] = ["search", "fetch"];
-const OWN_PREFIX: &str = "keepsake";
 
 /// Parts of the names of tools that return text by others: pages, mails, files.
 const FETCHING: [&str; 22] = [
@@ -110,10 +84,7 @@ impl<'m> ToolNames<'m> {
 
     /// Whether that is certain: another server's tool may have the same name behind its prefix.
     pub fn is_surely_own_memory(&self, message: &StoredMessage) -> bool {
-        let is_ours = |name: &str| {
-            OWN_TOOLS.contains(&name) || name.to_ascii_lowercase().contains(OWN_PREFIX)
-        };
-        self.is_own_memory(message) && self.of_result(message).is_some_and(is_ours)
+        message.role == MessageRole::Tool && self.of_result(message).is_some_and(is_surely_own_tool)
     }
 
     /// The trust of a tool result: the tool's own, or external if it fetches text by others or is unknown.
@@ -174,21 +145,9 @@ fn lines(message: &StoredMessage, tools: &ToolNames<'_>) -> Vec<(Cow<'static, st
     }
 }
 
-/// Clients prefix tool names with their own: `mcp__keepsake__memory_search`.
-fn is_own_tool(name: &str) -> bool {
-    let name = name.replace('.', "_");
-    OWN_TOOLS.iter().any(|own| {
-        name.strip_suffix(own).is_some_and(|before| {
-            let is_common = COMMON_NAMES.contains(own);
-            !before.ends_with(char::is_alphanumeric)
-                && (!is_common || before.to_ascii_lowercase().contains(OWN_PREFIX))
-        })
-    })
-}
-
 /// The text, with a label in place of what came from memory.
 pub fn without_own_memory(text: &str) -> Cow<'_, str> {
-    match around_own_memory(text).as_slice() {
+    match given::around(text).as_slice() {
         [whole] => (*whole).into(),
         around => around.join(OWN_MEMORY).into(),
     }
@@ -205,6 +164,24 @@ fn cut(text: &str, chars_max: usize) -> Cow<'_, str> {
 /// Indents lines after the first, so that no message can fake another's label.
 fn on_one_label(text: &str) -> String {
     text.trim().lines().collect::<Vec<_>>().join("\n  ")
+}
+
+/// Pieces of at most `chars_max` characters, split at blanks where possible.
+fn pieces(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let Some((end, _)) = rest.char_indices().nth(chars_max) else {
+            return Some(std::mem::take(&mut rest));
+        };
+        let blank = rest[..end].rfind(char::is_whitespace);
+        let end = blank.filter(|at| *at > end / 2).unwrap_or(end);
+        let (piece, after) = rest.split_at(end);
+        rest = after.trim_start();
+        Some(piece)
+    })
 }
 
 #[derive(Default)]
@@ -418,10 +395,12 @@ mod tests {
         for others in ["search", "fetch", "web_search", "mcp__brave__search", "mcp__fetch__fetch"] {
             assert!(!is_own_tool(others), "{others}");
         }
-        let told = "Before <keepsake-memory date=\"x\">Drinks oolong.</keepsake-memory> after <keepsake-memory>open";
+        let told =
+            "Before <keepsake-memory ids=\"7\"/> after <keepsake-memory>open</keepsake-memory>";
         let text = only_window(&[message(1, MessageRole::User, told)]);
-        // Without an end it is text.
-        assert_eq!(text, format!("User: Before {OWN_MEMORY} after <keepsake-memory>open\n"));
+        // What is not in place of ids is text.
+        let kept = "<keepsake-memory>open</keepsake-memory>";
+        assert_eq!(text, format!("User: Before {OWN_MEMORY} after {kept}\n"));
     }
 
     #[test]

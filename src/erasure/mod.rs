@@ -1,16 +1,21 @@
 //! Permanent deletion of one memory with everything derived from it, one session, one document, or a whole
 //! account. A person requests it on a page, or an admin for an operator's user; agents cannot. A receipt
-//! keeps counts only, no names. A memory is deleted once its undo period is over (memories/manage); its row
-//! holds the time.
+//! keeps counts only, no names. What is deleted on
+//! pages waits for Undo first (`chosen.rs`).
 //!
 //! Erasing an account disables it at once (no sign-in, no tokens) and then deletes in bounded steps
 //! ([`step`]) that any worker can take. The progress is in the receipt's row, so that a crash only delays it.
 
+pub mod about;
+mod chosen;
 mod notes;
 mod store;
 
 use std::collections::BTreeMap;
 
+pub use chosen::{
+    Chosen, delete_item_soon, delete_soon, keep, keep_item, step_of_due, users_with_deletions,
+};
 pub use notes::{drain_notes, prune_notes, repeat};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -18,14 +23,12 @@ use uuid::Uuid;
 
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
-use crate::memories::{ItemId, feed, manage};
+use crate::memories::{ItemId, feed};
 use crate::queue;
 use crate::sessions::SessionId;
 
 /// Limits a step to some tens of milliseconds, since others wait for its locks.
 const ROWS_A_STEP: i32 = 2_000;
-/// Items of one user to delete before the job checks its time slice.
-const ITEMS_AT_ONCE: i64 = 50;
 /// Receipts on one page.
 const RECEIPTS_SHOWN_MAX: i64 = 50;
 
@@ -61,6 +64,8 @@ pub enum ErasureKind {
     Session,
     Document,
     Account,
+    /// What was found about something, as its person chose.
+    Chosen,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +75,8 @@ pub enum ErasedObject {
     Session,
     Document,
     Account,
+    Message,
+    Entity,
 }
 
 impl ErasedObject {
@@ -79,6 +86,8 @@ impl ErasedObject {
             Self::Session => "session",
             Self::Document => "document",
             Self::Account => "account",
+            Self::Message => "message",
+            Self::Entity => "entity",
         }
     }
 
@@ -87,6 +96,8 @@ impl ErasedObject {
             "memory" => Self::Memory,
             "session" => Self::Session,
             "document" => Self::Document,
+            "message" => Self::Message,
+            "entity" => Self::Entity,
             _ => Self::Account,
         }
     }
@@ -97,9 +108,12 @@ impl ErasedObject {
 pub struct ErasureNote {
     pub what: ErasedObject,
     pub user: i64,
-    /// `None` for an account.
+    /// `None` for an account; of a message, its session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
+    /// Of a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<i32>,
     /// Of a session: its memories were erased too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_memories: bool,
@@ -127,8 +141,12 @@ pub struct Receipt {
     pub found: ErasedRows,
     /// Erased so far.
     pub erased: ErasedRows,
+    /// Was found with it and not chosen.
+    pub stays: ErasedRows,
     pub requested_at: OffsetDateTime,
     pub finished_at: Option<OffsetDateTime>,
+    /// When it begins, while it can be undone or is going on.
+    pub due_at: Option<OffsetDateTime>,
 }
 
 /// The outcome of a step.
@@ -142,61 +160,6 @@ pub enum ErasureStep {
     Waiting,
     /// The account is gone.
     Finished,
-}
-
-/// Erases some of the user's items whose deletion is due, each with [`item`]. Returns how many were erased,
-/// and when the next one is due.
-pub async fn items_due(
-    db: &Db,
-    activity: &Activity,
-    user: UserId,
-    now: OffsetDateTime,
-) -> Result<(usize, Option<OffsetDateTime>), sqlx::Error> {
-    let waiting = list_deletions(db, user).await?;
-    let mut deleted = 0;
-    for (id, _) in waiting.iter().filter(|(_, at)| *at <= now) {
-        match item(db, activity, user, *id, now).await {
-            Ok(_) => deleted += 1,
-            Err(ErasureError::Database(error)) => return Err(error),
-            // The deletion was undone in the meantime.
-            Err(ErasureError::Gone | ErasureError::LastAdmin) => {}
-        }
-    }
-    let left = list_deletions(db, user).await?;
-    Ok((deleted, left.first().map(|(_, at)| *at)))
-}
-
-async fn list_deletions(
-    db: &Db,
-    user: UserId,
-) -> Result<Vec<(ItemId, OffsetDateTime)>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = manage::store::list_deletions(&mut tx, user, ITEMS_AT_ONCE).await?;
-    tx.commit().await?;
-    Ok(found)
-}
-
-/// Erases one item of the user whose deletion is due, in one transaction, with everything derived from it:
-/// its vectors in every space, its history, its id and text in recorded calls, and other items' links to it.
-pub async fn item(
-    db: &Db,
-    activity: &Activity,
-    user: UserId,
-    item: ItemId,
-    now: OffsetDateTime,
-) -> Result<ReceiptId, ErasureError> {
-    // Buffered calls may refer to the item.
-    activity.flush().await?;
-    let id = ReceiptId::new();
-    let mut tx = db.as_writer(user).await?;
-    feed::store::set_erasure_time(&mut tx, now).await?;
-    let is_due = manage::store::is_due(&mut tx, user, item, now).await?;
-    if !is_due || !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
-        return Err(ErasureError::Gone);
-    }
-    store::note(&mut tx, ErasedObject::Memory, item.0, false, now).await?;
-    tx.commit().await?;
-    Ok(id)
 }
 
 /// Erases one session of the user with all its messages and its ledger, in one transaction. Memories

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::{
     ErasedObject, ErasureError, ErasureNote, ErasureStep, ExtractedMemories, ReceiptId, begin,
-    document, session, step, store,
+    chosen, document, session, step, store,
 };
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
@@ -59,6 +59,10 @@ pub async fn repeat(
             session(db, activity, user, SessionId(id), memories, now).await
         }
         ErasedObject::Account => account(db, user, now).await,
+        ErasedObject::Message | ErasedObject::Entity => {
+            let what = (note.what.as_str(), id, note.position);
+            chosen::again(db, user, what, now).await.map(|()| ReceiptId::new())
+        }
     };
     match repeated {
         Ok(_) => Ok(true),

@@ -1,11 +1,11 @@
 //! The statements of erasure. Functions of the owner role do the deleting, since the app and system roles may
 //! not delete these rows; the migrations say what each one checks.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{ErasedObject, ErasedRows, ErasureKind, ErasureNote, Receipt, ReceiptId};
+use super::{Chosen, ErasedObject, ErasedRows, ErasureKind, ErasureNote, Receipt, ReceiptId};
 use crate::db::UserId;
 
 /// Erases an item of the transaction's user, as the app role. False if there is no such item.
@@ -17,6 +17,153 @@ pub async fn erase_item(
 ) -> Result<bool, sqlx::Error> {
     let erased = sqlx::query_scalar!("SELECT erase_item($1, $2, $3)", item, receipt, now);
     Ok(erased.fetch_one(conn).await?.is_some())
+}
+
+/// Hides memories that are to be deleted then from agents. Returns how many were not hidden.
+pub async fn hide(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+    at: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_items SET delete_at = $3
+         WHERE user_id = $1 AND id = ANY ($2) AND (theme_id IS NOT NULL OR type = 'episode') AND delete_at IS NULL",
+        user.0,
+        items,
+        at,
+    );
+    Ok(done.execute(conn).await?.rows_affected())
+}
+
+pub async fn show_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_items SET delete_at = NULL WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        items,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn insert_deletion(
+    conn: &mut PgConnection,
+    user: UserId,
+    (receipt, kind): (&ReceiptId, &str),
+    chosen: &Chosen,
+    (found, stays): (&ErasedRows, &ErasedRows),
+    (now, due): (OffsetDateTime, OffsetDateTime),
+) -> Result<(), sqlx::Error> {
+    let (sessions, positions): (Vec<i64>, Vec<i32>) = chosen.messages.iter().copied().unzip();
+    sqlx::query!(
+        "INSERT INTO deletions (user_id, receipt, kind, memories, sessions, message_sessions, message_positions, entities, calls,
+                                with_summary, found, stays, requested_at, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        user.0,
+        receipt.as_str(),
+        kind,
+        &chosen.memories,
+        &chosen.sessions,
+        &sessions,
+        &positions,
+        &chosen.entities,
+        &chosen.calls,
+        chosen.with_summary,
+        json!(found),
+        json!(stays),
+        now,
+        due,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A deletion's memories, and when it is due.
+pub async fn find_deletion(
+    conn: &mut PgConnection,
+    user: UserId,
+    receipt: &str,
+) -> Result<Option<(Vec<i64>, OffsetDateTime)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT memories, due_at FROM deletions WHERE user_id = $1 AND receipt = $2",
+        user.0,
+        receipt,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.memories, row.due_at)))
+}
+
+/// The deletion that an item is part of.
+pub async fn find_deletion_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: i64,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT receipt FROM deletions WHERE user_id = $1 AND $2 = ANY (memories) ORDER BY due_at LIMIT 1",
+        user.0,
+        item,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+pub async fn remove_deletion(
+    conn: &mut PgConnection,
+    user: UserId,
+    receipt: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("DELETE FROM deletions WHERE user_id = $1 AND receipt = $2", user.0, receipt)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The deletion that is due first, and when.
+pub async fn first_deletion(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<(String, OffsetDateTime)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT receipt, due_at FROM deletions WHERE user_id = $1 ORDER BY due_at, receipt LIMIT 1",
+        user.0,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.receipt, row.due_at)))
+}
+
+/// Erases some of a deletion of the transaction's user that is due, as the app role. Whether more is left; `None` if it is not due
+/// or not there.
+pub async fn erase_chosen(
+    conn: &mut PgConnection,
+    receipt: &str,
+    most: i32,
+    instead: &str,
+    now: OffsetDateTime,
+) -> Result<Option<bool>, sqlx::Error> {
+    sqlx::query_scalar!("SELECT erase_chosen($1, $2, $3, $4)", receipt, most, instead, now)
+        .fetch_one(conn)
+        .await
+}
+
+/// Erases a message or an entity of the transaction's user, as the app role. False if it is not there.
+pub async fn erase_again(
+    conn: &mut PgConnection,
+    (what, id, position): (&str, i64, Option<i32>),
+    instead: &str,
+) -> Result<bool, sqlx::Error> {
+    let erased = sqlx::query_scalar!(
+        r#"SELECT erase_again($1, $2, $3, $4) AS "erased!""#,
+        what,
+        id,
+        position.unwrap_or_default(),
+        instead
+    );
+    erased.fetch_one(conn).await
 }
 
 /// Erases a session of the transaction's user, as the app role. False if there is no such session.
@@ -96,6 +243,21 @@ pub async fn item_rows(
 
 // The functions below run as the system role.
 
+/// Users with deletions and when the first is due; accounts being erased are skipped.
+pub async fn list_users_with_deletions(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<(UserId, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT d.user_id, min(d.due_at) AS "due_at!" FROM deletions d
+           JOIN users u ON u.id = d.user_id AND u.erasing_at IS NULL
+           GROUP BY d.user_id ORDER BY 2, 1 LIMIT $1"#,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (UserId(row.user_id), row.due_at)).collect())
+}
+
 /// Returns `begun`, `last_admin` or `gone`.
 pub async fn begin(
     conn: &mut PgConnection,
@@ -133,7 +295,7 @@ pub async fn list_notes(
     limit: i64,
 ) -> Result<(Vec<i64>, Vec<ErasureNote>), sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT id, what, account_id, object_id, with_memories, at FROM erasure_notes ORDER BY id LIMIT $1",
+        "SELECT id, what, account_id, object_id, position, with_memories, at FROM erasure_notes ORDER BY id LIMIT $1",
         limit
     );
     let rows = rows.fetch_all(conn).await?;
@@ -142,6 +304,7 @@ pub async fn list_notes(
             what: ErasedObject::of_column(&row.what),
             user: row.account_id,
             id: row.object_id,
+            position: row.position,
             with_memories: row.with_memories,
             at: row.at,
         };
@@ -202,8 +365,10 @@ struct ReceiptRow {
     kind: String,
     found: Value,
     erased: Value,
+    stays: Value,
     requested_at: OffsetDateTime,
     finished_at: Option<OffsetDateTime>,
+    due_at: Option<OffsetDateTime>,
 }
 
 impl From<ReceiptRow> for Receipt {
@@ -214,12 +379,15 @@ impl From<ReceiptRow> for Receipt {
                 "item" => ErasureKind::Item,
                 "session" => ErasureKind::Session,
                 "document" => ErasureKind::Document,
+                "chosen" => ErasureKind::Chosen,
                 _ => ErasureKind::Account,
             },
             found: rows_of(&row.found),
             erased: rows_of(&row.erased),
+            stays: rows_of(&row.stays),
             requested_at: row.requested_at,
             finished_at: row.finished_at,
+            due_at: row.due_at,
         }
     }
 }
@@ -233,15 +401,26 @@ pub async fn find_receipt(
     conn: &mut PgConnection,
     public_id: &str,
 ) -> Result<Option<Receipt>, sqlx::Error> {
-    let row = sqlx::query_as!(
+    let written = sqlx::query_as!(
         ReceiptRow,
-        "SELECT public_id, kind, found, erased, requested_at, finished_at
-         FROM erasure_receipts WHERE public_id = $1",
+        r#"SELECT public_id, kind, found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
+           FROM erasure_receipts WHERE public_id = $1"#,
         public_id
     );
-    Ok(row.fetch_optional(conn).await?.map(Receipt::from))
+    if let Some(row) = written.fetch_optional(&mut *conn).await? {
+        return Ok(Some(row.into()));
+    }
+    let waiting = sqlx::query_as!(
+        ReceiptRow,
+        r#"SELECT receipt AS public_id, kind, found, erased, stays, requested_at, NULL::timestamptz AS finished_at,
+                  due_at AS "due_at?"
+           FROM deletions WHERE receipt = $1"#,
+        public_id
+    );
+    Ok(waiting.fetch_optional(conn).await?.map(Receipt::from))
 }
 
+/// Those of deletions that wait are not listed.
 pub async fn list_receipts(
     conn: &mut PgConnection,
     user: UserId,
@@ -249,8 +428,8 @@ pub async fn list_receipts(
 ) -> Result<Vec<Receipt>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ReceiptRow,
-        "SELECT public_id, kind, found, erased, requested_at, finished_at
-         FROM erasure_receipts WHERE user_id = $1 ORDER BY id DESC LIMIT $2",
+        r#"SELECT public_id, kind, found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
+           FROM erasure_receipts WHERE user_id = $1 ORDER BY id DESC LIMIT $2"#,
         user.0,
         limit,
     );

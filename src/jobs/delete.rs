@@ -1,14 +1,15 @@
-//! Deletes memories for good, once their undo period is over.
+//! Deletes for good what people have chosen, once the time for Undo is over.
 
 use super::{BackgroundJob, JobWork, NextDue};
-use crate::{erasure, memories, queue};
+use crate::erasure::ErasureStep;
+use crate::{erasure, queue};
 
 pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::DELETE,
     title: "Deletion",
-    about: "Deletes memories permanently, as requested.",
+    about: "Deletes permanently what people have chosen on pages, once the time for Undo is over.",
     work: JobWork::OfUsers(|context| {
-        Box::pin(async move { Ok(memories::manage::users_with_deletions(&context.db).await?) })
+        Box::pin(async move { Ok(erasure::users_with_deletions(&context.db).await?) })
     }),
     schedule: None,
     at_once: 2,
@@ -16,17 +17,17 @@ pub static JOB: BackgroundJob = BackgroundJob {
         Box::pin(async move {
             loop {
                 let now = context.now();
-                let (deleted, next) =
-                    erasure::items_due(&context.db, &context.activity, user, now).await?;
-                slice.note(deleted, 0);
-                if deleted > 0 {
-                    context.search.reader().forget(user);
+                let (step, next) =
+                    erasure::step_of_due(&context.db, &context.activity, user, now).await?;
+                match (step, next) {
+                    (ErasureStep::Nothing, None) => return Ok(NextDue::Done),
+                    (ErasureStep::Nothing, Some(at)) => return Ok(NextDue::At(at)),
+                    _ => {}
                 }
-                match next {
-                    None => return Ok(NextDue::Done),
-                    Some(at) if at > now => return Ok(NextDue::At(at)),
-                    Some(_) if slice.is_over() => return Ok(NextDue::More(1)),
-                    Some(_) => {}
+                slice.note(1, 0);
+                context.search.reader().forget(user);
+                if slice.is_over() {
+                    return Ok(NextDue::More(1));
                 }
             }
         })

@@ -2,16 +2,19 @@
 
 use super::{BackgroundJob, JobWork, NextDue};
 use crate::queue;
-use crate::sessions::turns;
+use crate::sessions::{given, turns};
 
 pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::TURNS,
     title: "Turns",
-    about: "Makes messages searchable that were not yet when they were handed over, and removes messages from search when they expire or when a user switches this off.",
+    about: "Makes messages searchable that were not yet when they were handed over, and removes messages from search when they expire or when a user switches this off. Keeps ids in place of memory in messages of earlier versions.",
     work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let users = turns::users_due(&context.db, now).await?;
+            let mut users = turns::users_due(&context.db, now).await?;
+            users.extend(given::users_unconverted(&context.db).await?);
+            users.sort_unstable_by_key(|user| user.0);
+            users.dedup();
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
@@ -19,6 +22,11 @@ pub static JOB: BackgroundJob = BackgroundJob {
     at_once: 2,
     run: |context, user, slice| {
         Box::pin(async move {
+            while given::convert_some(&context.db, user).await? {
+                if slice.is_over() {
+                    return Ok(NextDue::More(1));
+                }
+            }
             while turns::remove_some(&context.db, user, context.now()).await? {
                 if slice.is_over() {
                     return Ok(NextDue::More(1));

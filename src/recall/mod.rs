@@ -25,6 +25,7 @@ use crate::memories::{ItemId, ItemType, ProjectRef, Trust, fading, projects, wit
 use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::asks::{is_long, whole_of};
 use crate::search::{LentFound, Search, snippet};
+use crate::sessions::given::Envelope;
 use gathered::gathered;
 use held::{Wanted, held_sources};
 use section::Section;
@@ -288,7 +289,8 @@ impl Recall {
         if !noted.is_empty() {
             reason = None;
         }
-        let (section, tokens) = section.finish(gathered.zone.local(now));
+        let envelope = Envelope::of(self.search.embeddings().sealer(), user);
+        let (section, tokens) = section.finish(&envelope, gathered.zone.local(now));
         Ok(RecallResult {
             section,
             tokens,

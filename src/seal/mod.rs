@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use sha2::{Digest, Sha256};
@@ -21,6 +22,7 @@ use file::KeyFile;
 const KEY_BYTES: usize = 32;
 const KEY_ID_BYTES: usize = 8;
 const NONCE_BYTES: usize = 24;
+const MARK_BYTES: usize = 9;
 /// The first byte of every sealed value: its format.
 const FORMAT: u8 = 1;
 
@@ -44,6 +46,7 @@ pub struct SecretOwner {
 }
 
 type KeyId = [u8; KEY_ID_BYTES];
+type MarkKey = Hmac<Sha256>;
 
 /// Cheap to clone; hides its keys.
 #[derive(Clone)]
@@ -66,6 +69,7 @@ struct Ring {
 
 struct CipherKey {
     id: KeyId,
+    marks: MarkKey,
     cipher: XChaCha20Poly1305,
 }
 
@@ -74,7 +78,13 @@ impl CipherKey {
         let digest = Sha256::new().chain_update(b"keepsake key id").chain_update(key).finalize();
         let mut id = [0; KEY_ID_BYTES];
         id.copy_from_slice(&digest[..KEY_ID_BYTES]);
-        Arc::new(Self { id, cipher: XChaCha20Poly1305::new(key.into()) })
+        let mark_key =
+            Sha256::new().chain_update(b"keepsake mark key").chain_update(key).finalize();
+        // Its block is 64 bytes, the rest of which is zero.
+        let mut block = hmac::digest::Key::<MarkKey>::default();
+        block[..mark_key.len()].copy_from_slice(&mark_key);
+        let marks = <MarkKey as KeyInit>::new(&block);
+        Arc::new(Self { id, marks, cipher: XChaCha20Poly1305::new(key.into()) })
     }
 }
 
@@ -166,6 +176,18 @@ impl Sealer {
     /// Whether the value was sealed with the current sealing key.
     pub fn is_current(&self, sealed: &[u8]) -> bool {
         key_id(sealed) == Some(self.sealing().id)
+    }
+
+    /// Twelve letters by each key, the sealing one's first, that nobody can guess who does not know the key.
+    pub fn marks(&self, bound: SecretOwner) -> Vec<String> {
+        let ring = self.0.ring.read().unwrap_or_else(PoisonError::into_inner);
+        let others = ring.known.iter().filter(|key| key.id != ring.sealing.id);
+        let mark = |key: &Arc<CipherKey>| {
+            let mut mac = key.marks.clone();
+            mac.update(&authenticated(key.id, bound));
+            URL_SAFE_NO_PAD.encode(&mac.finalize().into_bytes()[..MARK_BYTES])
+        };
+        [&ring.sealing].into_iter().chain(others).map(mark).collect()
     }
 
     fn sealing(&self) -> Arc<CipherKey> {

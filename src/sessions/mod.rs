@@ -3,11 +3,12 @@
 //! memories, and later the result. No model is called here. Messages are written only to their table, and as
 //! turns ([`turns`]), by which search finds them at once.
 
+pub mod given;
 pub mod ledger;
 pub mod lifetimes;
 pub mod message;
 pub mod model;
-pub mod said;
+pub mod own_tools;
 mod store;
 pub mod turns;
 
@@ -28,6 +29,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::{ProjectRef, projects};
 use crate::queue;
+use given::Envelope;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{IdleSince, OpenSession, Stretch};
@@ -96,7 +98,7 @@ pub struct Address {
 }
 
 /// Appends the new messages to a session; creates the session if it is missing, and reopens it if it was
-/// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. What the session is about is
+/// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. Of memory in them, ids are kept ([`given`]). What the session is about is
 /// what was said last of it. Also completes
 /// the agent's other idle sessions, cuts off a stretch to be read after [`STRETCH_MESSAGES`], and makes the first
 /// turns. Messages whose turns fail are added without them.
@@ -104,12 +106,14 @@ pub async fn add(
     db: &Db,
     embeddings: &Embeddings,
     address: &Address,
-    messages: &NewMessages,
+    mut messages: NewMessages,
     project: Option<&ProjectRef>,
     now: OffsetDateTime,
 ) -> Result<AddedMessages, SessionError> {
     let user = address.user;
-    let messages = (messages, project);
+    let envelope = Envelope::of(embeddings.sealer(), user);
+    given::keep_ids(db, &envelope, address, &mut messages, now).await?;
+    let messages = (&messages, project);
     let mut tx = db.as_user(user).await?;
     let (added, is_left) = if turns::are_on(&mut tx, user).await? {
         let appended = append_with_turns(&mut tx, embeddings, address, messages, now).await;
@@ -284,7 +288,7 @@ async fn found(conn: &mut PgConnection, address: &Address) -> Result<AgentSessio
     Ok(AgentSession { extraction: newest.into_iter().next(), ..session })
 }
 
-/// Messages of a session after position `after`, oldest first, and whether there are more.
+/// Messages of a session after position `after`, oldest first, with what was told to its agent then, and whether there are more.
 pub async fn messages(
     db: &Db,
     address: &Address,
@@ -306,7 +310,8 @@ async fn page_of(
     limit: i64,
 ) -> Result<(Vec<StoredMessage>, bool), sqlx::Error> {
     let stretch = Stretch { after, last: session.message_count, limit };
-    let messages = store::list_messages(conn, user, session.id, stretch).await?;
+    let mut messages = store::list_messages(conn, user, session.id, stretch).await?;
+    given::show(conn, user, &mut messages).await?;
     let has_more = messages.last().is_some_and(|last| last.position < session.message_count);
     Ok((messages, has_more))
 }

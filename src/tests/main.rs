@@ -17,6 +17,7 @@ mod embedding;
 mod entities;
 mod evaluation;
 mod fuzz;
+mod given;
 mod isolation;
 mod late_interaction;
 mod manage;

@@ -1,6 +1,7 @@
 //! What comes into a prompt by itself: what the message is about, or nothing; never twice, never from the session itself.
 
 use keepsake::accounts::AgentSettings;
+use keepsake::sessions::given::Envelope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ async fn tell(app: &TestApp, user: &TestUser, session: &str, content: &str) {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_a_message_or_those_before_a_short_one_are_about_comes_and_nothing_else() {
-    let (_, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::with_user().await;
     let boat = anna.add(BOAT).await;
     anna.add("Anna keeps bees on the roof.").await;
     anna.add("The staging database listens on port 5433.").await;
@@ -52,7 +53,9 @@ async fn what_a_message_or_those_before_a_short_one_are_about_comes_and_nothing_
     assert!(recalled["top_score"].as_f64().unwrap() > 0.3);
     assert!(recalled["tokens"].as_u64().unwrap() <= 200);
     let section = recalled["section"].as_str().unwrap();
-    assert!(section.starts_with("<keepsake-memory kind=\"recall\" date=\""), "{section}");
+    let mark = Envelope::of(app.embeddings.sealer(), anna.id);
+    let begins = format!("<keepsake-memory id=\"{}\" kind=\"recall\" date=\"", mark.mark());
+    assert!(section.starts_with(&begins), "{section}");
     assert!(section.ends_with("leaves on Friday at nine.\n</keepsake-memory>"), "{section}");
     for said in [format!("- #{boat} (2026-").as_str(), ", agent) The boat"] {
         assert!(section.contains(said), "{said}: {section}");
@@ -362,7 +365,7 @@ async fn the_summary_comes_as_a_message_too() {
     let (_, told) = get("message").await;
     let content = told["message"]["content"].as_str().unwrap();
     assert_eq!(told["message"]["role"], "system");
-    let begin = "## What I remember about the user\n\n<keepsake-memory kind=\"summary\"";
+    let begin = "## What I remember about the user\n\n<keepsake-memory id=\"";
     assert!(content.starts_with(begin), "{content}");
     // At the first recall of a session it comes along, and once.
     let ask = json!({ "message": "What about the bees of Anna then?", "session": "s" });

@@ -15,7 +15,7 @@ use crate::consolidation::summary::{SummaryProgress, SummaryText};
 use crate::input::sentence;
 use crate::memories::{MemoryError, projects};
 use crate::providers::chat::ChatError;
-use crate::sessions::said::delimited;
+use crate::sessions::given::Envelope;
 
 pub struct MemorySummary;
 
@@ -106,10 +106,11 @@ impl Tool for MemorySummary {
             }
             SummaryProgress::Off(off) => (OutputState::Off, Some(sentence(&off.to_string())), None),
         };
+        let envelope = Envelope::of(context.embeddings.sealer(), user);
         let told = summary.told.as_ref();
         let items = told.map_or(&[][..], |told| &told.items);
         Ok(SummaryOutput {
-            summary: told.map(|told| delimited("summary", &told.text, told.made_at)),
+            summary: told.map(|told| envelope.around("summary", &told.text, told.made_at)),
             project,
             made_at: told.map(|told| told.made_at),
             items: items.iter().map(|item| item.id.0).collect(),

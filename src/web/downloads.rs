@@ -72,10 +72,12 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
             ErasureKind::Session => "session",
             ErasureKind::Document => "document",
             ErasureKind::Account => "account",
+            ErasureKind::Chosen => "chosen",
         },
         "requested_at": rfc3339(receipt.requested_at),
         "finished_at": receipt.finished_at.map(rfc3339),
         "rows": receipt.erased,
+        "stays": receipt.stays,
     });
     let name = HeaderValue::from_static("attachment; filename=\"keepsake-erased.json\"");
     ([(header::CONTENT_DISPOSITION, name)], Json(document)).into_response()

@@ -178,6 +178,8 @@ fn people(state: &AppState) -> Router<AppState> {
             "/data/import",
             post(forms::data::import).layer(DefaultBodyLimit::max(forms::data::BODY_BYTES_MAX)),
         )
+        .route("/data/about", get(pages::behind_sign_in).post(forms::about::change))
+        .route("/data/about.json", get(forms::about::show))
         .route("/data/delete", post(forms::data::delete_item))
         .route("/data/erase", post(forms::data::erase_account))
         .route("/erased/{receipt}", get(pages::open_to_all))

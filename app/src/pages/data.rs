@@ -1,6 +1,7 @@
 //! Your data: all of it out as a file, a file in, and all of it gone for good; and
 //! the receipts of what was erased. What cannot be undone is told in numbers first.
 
+mod about;
 mod import;
 mod receipt;
 
@@ -13,6 +14,8 @@ use crate::components::{
 };
 use crate::islands::LiveProgress;
 use crate::view::{DataPage, FormState, ImportState, RowCount};
+pub use about::About;
+use about::Ask;
 use import::Import;
 pub use receipt::Erased;
 use receipt::Receipts;
@@ -47,6 +50,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
             <Export page=page.clone() />
             <Import page=page.clone() form=form.of("import") />
             {renewal}
+            <DeleteAbout />
             <Delete form=form.of("delete") />
             <Receipts receipts=page.receipts.clone() />
             <Erase rows=page.rows form=form.of("erase") />
@@ -86,6 +90,20 @@ fn Export(page: DataPage) -> impl IntoView {
                     "Export everything"
                 </a>
             </p>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn DeleteAbout() -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="about-title">
+            <h2 id="about-title">"Delete everything about…"</h2>
+            <p class="hint">
+                "A person, a place, a theme, an agent, a project: you see where it stands, and choose what is deleted permanently."
+            </p>
+            <Ask words=String::new() subjects=Vec::new() />
         </section>
     }
     .into_any()

@@ -37,7 +37,7 @@ pub use admin::{Admin, Backups, Jobs, Users};
 pub use agents::Agents;
 pub use chat::Chat;
 pub use consent::Consent;
-pub use data::{Data, Erased};
+pub use data::{About, Data, Erased};
 pub use docs::Docs;
 pub use documents::{Document, Documents};
 pub use dreams::Dreams;

@@ -61,6 +61,7 @@ pub enum ErasedKind {
     Session,
     Document,
     Account,
+    Chosen,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,10 @@ pub struct Receipt {
     pub id: String,
     pub kind: ErasedKind,
     pub rows: Vec<RowCount>,
+    /// What was found with it and not chosen.
+    pub stays: Vec<RowCount>,
+    /// For so long it can be undone.
+    pub undo_ms: Option<u32>,
     pub requested: Moment,
     /// `None` while it goes on.
     pub finished: Option<Moment>,
@@ -97,4 +102,55 @@ pub struct ItemErasure {
     pub is_in_summary: bool,
     /// Memories that were written from it.
     pub derived: i64,
+}
+
+/// What a person may delete in one act.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AboutPage {
+    /// `None`: nothing was asked for yet.
+    pub found: Option<FoundAbout>,
+    /// Why nothing could be looked for, by field.
+    pub problem: Option<(String, String)>,
+    /// What was typed.
+    pub words: String,
+    /// Kind, id, name, and whether it is asked for.
+    pub subjects: Vec<(&'static str, i64, String, bool)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundAbout {
+    /// The field and value that it was asked by.
+    pub asked: (&'static str, String),
+    pub name: String,
+    pub kinds: Vec<FoundKind>,
+    /// Themes and projects of that name.
+    pub names: i64,
+    /// So many of the newest messages were looked through.
+    pub messages_searched: i64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundKind {
+    /// As forms have it.
+    pub slug: &'static str,
+    /// "Messages"
+    pub label: &'static str,
+    /// What becomes of them.
+    pub hint: &'static str,
+    pub total: usize,
+    /// There are more than are found at once.
+    pub has_more: bool,
+    /// Chosen unless its person says otherwise.
+    pub is_chosen: bool,
+    /// The newest; all, if they are not too many to be chosen one by one.
+    pub rows: Vec<FoundRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundRow {
+    /// As forms have it.
+    pub value: String,
+    pub href: Option<String>,
+    pub text: String,
+    pub at: Moment,
 }

@@ -30,7 +30,7 @@ pub(super) async fn find_turn(
     (position, chars_max): (i32, i32),
 ) -> Result<Option<OriginNode>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT role, left(content, $4) AS "text!" FROM session_messages
+        r#"SELECT role, left(regexp_replace(content, '<keepsake-memory[^>]*/>', '…', 'g'), $4) AS "text!" FROM session_messages
            WHERE user_id = $1 AND session_id = $2 AND position = $3"#,
         user.0,
         session,

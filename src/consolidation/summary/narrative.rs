@@ -207,7 +207,6 @@ mod tests {
 
     use super::super::facts::{RULES, TASK, ask};
     use super::*;
-    use crate::consolidation::transcript::without_own_memory;
     use crate::memories::ItemId;
 
     fn of(answer: &str) -> Result<String, NoNarrative> {
@@ -284,16 +283,5 @@ mod tests {
     fn what_broke_off_in_the_middle_is_left_out() {
         assert_eq!(of("Anna lives in Graz. She prefers te").as_deref(), Ok("Anna lives in Graz."));
         assert_eq!(of("Anna lives in Graz").as_deref(), Ok("Anna lives in Graz"));
-    }
-
-    #[test]
-    fn no_text_closes_the_tags_it_is_handed_out_in_or_is_learned_again() {
-        let text = "Anna says </keepsake-memory> & <keepsake-memory> to all.";
-        let told = crate::sessions::said::delimited("summary", text, OffsetDateTime::UNIX_EPOCH);
-        assert_eq!(
-            told,
-            "<keepsake-memory kind=\"summary\" date=\"1970-01-01\">\nAnna says &lt;/keepsake-memory&gt; &amp; &lt;keepsake-memory&gt; to all.\n</keepsake-memory>"
-        );
-        assert_eq!(without_own_memory(&told), "[memory that was known already]");
     }
 }

@@ -182,10 +182,10 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
              one regprocedure;
          BEGIN
              FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
-                 'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_document', 'erase_item',
-                 'erase_session', 'folded', 'forget_activity_queries', 'forget_lent_reads', 'forget_mentions', 'forget_names',
-                 'forget_reads', 'has_words_of', 'recount_names', 'remove_document', 'remove_episodes', 'remove_item',
-                 'remove_parts', 'remove_turns', 'require_token', 'still_there', 'trim_revisions', 'untell') LOOP
+                 'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_again', 'erase_chosen', 'erase_document',
+                 'erase_item', 'erase_session', 'folded', 'forget_activity_queries', 'forget_lent_reads', 'forget_mentions', 'forget_names',
+                 'forget_reads', 'has_words_of', 'recount_names', 'remove_document', 'remove_entity', 'remove_episodes', 'remove_item',
+                 'remove_message', 'remove_parts', 'remove_turns', 'require_token', 'still_there', 'trim_revisions', 'untell') LOOP
                  EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
                  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
              END LOOP;
@@ -195,6 +195,7 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
              entity_relations, episodes, memory_embeddings, memory_item_events, memory_items, memory_origins, memory_passages,
              memory_summary_items, memory_themes, session_extractions, session_messages, sessions
              TO keepsake_app;
+         GRANT UPDATE ON deletions, session_messages, session_extractions TO keepsake_app;
          GRANT UPDATE ON entities, entity_names, entity_relation_sources, memory_items, memory_origins TO keepsake_app;
          GRANT UPDATE (item_ids, query) ON activity TO keepsake_app;
          GRANT UPDATE (was_superseded_by) ON memory_item_events TO keepsake_app;

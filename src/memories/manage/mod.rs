@@ -1,6 +1,5 @@
 //! A user's decisions about one memory in the browser, each undoable within [`UNDO_FOR`]. An undo is an event of its own and
-//! restores the state kept by the event before it. A permanent deletion waits as long in the item's row; then a job deletes
-//! it. An admin can make the browser read-only.
+//! restores the state kept by the event before it. An admin can make the browser read-only.
 
 pub mod store;
 
@@ -19,14 +18,11 @@ use crate::clock::SharedClock;
 use crate::db::{Db, citus, note_changes};
 use crate::input::Invalid;
 use crate::providers::settings::store as settings;
-use crate::queue;
 
 /// How long an undo is offered.
 pub const UNDO_FOR: Duration = Duration::seconds(10);
 /// Grace period for a request sent in time.
-const ON_ITS_WAY_FOR: Duration = Duration::seconds(2);
-/// Limit on the users returned by one look-up.
-const USERS_MAX: i64 = 10_000;
+pub const ON_ITS_WAY_FOR: Duration = Duration::seconds(2);
 
 /// An active item that takes the place of an archived one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +55,7 @@ pub(super) async fn find(
 }
 
 /// An item or an episode.
-async fn find_deletable(
+pub async fn find_deletable(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
@@ -209,51 +205,6 @@ fn is_undone(latest: &[ItemEvent], event: i64) -> bool {
         }
         _ => false,
     }
-}
-
-/// Schedules a permanent deletion after [`UNDO_FOR`]. Idempotent.
-pub async fn delete_soon(
-    db: &Db,
-    clock: &SharedClock,
-    user: UserId,
-    id: ItemId,
-) -> Result<(), MemoryError> {
-    let at = clock.now() + UNDO_FOR;
-    let mut tx = db.as_writer(user).await?;
-    if store::set_delete_at(&mut tx, user, id, at).await? {
-        queue::push(&mut tx, user, queue::DELETE, 1, at).await?;
-    } else if find_deletable(&mut tx, user, id).await?.is_none() {
-        return Err(MemoryError::NotFound(id));
-    }
-    tx.commit().await?;
-    Ok(())
-}
-
-/// Cancels a scheduled deletion. Idempotent.
-pub async fn keep(
-    db: &Db,
-    clock: &SharedClock,
-    user: UserId,
-    id: ItemId,
-) -> Result<(), MemoryError> {
-    let mut tx = db.as_writer(user).await?;
-    let item = find_deletable(&mut tx, user, id).await?;
-    let item = item.ok_or(MemoryError::NotFound(id))?;
-    // Read after the writer lock was acquired, which may have taken a while.
-    let now = clock.now();
-    match item.delete_at {
-        Some(at) if now > at + ON_ITS_WAY_FOR => return Err(MemoryError::TooLate),
-        Some(_) => store::clear_delete_at(&mut tx, user, id).await?,
-        None => {}
-    }
-    tx.commit().await?;
-    Ok(())
-}
-
-/// Users with scheduled deletions, and when the first is due.
-pub async fn users_with_deletions(db: &Db) -> Result<Vec<(UserId, OffsetDateTime)>, sqlx::Error> {
-    let mut conn = db.system_connection().await?;
-    store::list_users_with_deletions(&mut conn, USERS_MAX).await
 }
 
 /// Whether the browser is read-only for all users.

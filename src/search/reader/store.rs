@@ -59,7 +59,7 @@ pub async fn find_standing(
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
                   coalesce(n.in_search, false) AS "entities_searched!", u.time_zone,
-                  t.id AS "theme_id?", t.slug AS "theme_slug?",
+                  coalesce(t.id, d.id) AS "theme_id?", coalesce(t.slug, d.slug) AS "theme_slug?",
                   scope_agent() AS scope_agent, sees_shared() AS "sees_shared!", own_before_shared() IS NOT NULL AS "is_own_first!",
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
@@ -73,15 +73,14 @@ pub async fn find_standing(
            LEFT JOIN entity_settings n ON n.user_id = u.id
            LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
                               WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true
-           -- As in `memories/themes/store.rs`. Names are compared only where no slug is this one.
+           -- As in `memories/themes/store.rs`. Names are compared only where no slug is this one; no condition is constant, since
+           -- Citus would make a query of it that its workers refuse.
+           LEFT JOIN memory_themes t ON t.user_id = $1 AND t.slug = coalesce($2, '')
            LEFT JOIN LATERAL (
-               SELECT id, slug FROM memory_themes WHERE user_id = $1 AND slug = $2
-               UNION ALL
-               (SELECT id, slug FROM memory_themes
-                WHERE user_id = $1 AND $3::text IS NOT NULL AND lower(display_name) = lower($3)
-                  AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent())
-                  AND NOT EXISTS (SELECT FROM memory_themes WHERE user_id = $1 AND slug = $2)
-                ORDER BY id LIMIT 1)) t ON true
+               SELECT id, slug FROM memory_themes
+               WHERE user_id = $1 AND (t.id IS NULL) = ($2 IS NOT NULL) AND lower(display_name) = lower(coalesce($3, ''))
+                 AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent())
+               ORDER BY id LIMIT 1) d ON true
            WHERE u.id = $1"#,
         user.0,
         theme.map(|theme| theme.slug.as_str()),

@@ -8,9 +8,9 @@ mod store;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
+use super::given;
 use super::message::MessageRole;
 use super::model::{SessionId, StoredMessage};
-use super::said::around_own_memory;
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId, enter_scope};
 use crate::embedding::{EmbeddingError, Embeddings};
@@ -73,7 +73,7 @@ fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> 
     if message.role == MessageRole::Tool {
         return Vec::new();
     }
-    let around = around_own_memory(&message.content);
+    let around = given::around(&message.content);
     let said = around
         .into_iter()
         // A turn is one passage, so that a longer message has several.
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_was_handed_out_from_memory_is_no_turn() {
-        let text = "Hi. <keepsake-memory date=\"x\">lives in Porto</keepsake-memory> And now?";
+        let text = "Hi. <keepsake-memory ids=\"7\"/> And now?";
         assert_eq!(said(MessageRole::User, text), ["Hi.", "And now?"]);
         let unclosed = "<keepsake-memory>never closed";
         assert_eq!(said(MessageRole::User, unclosed), [unclosed]);

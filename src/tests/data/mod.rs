@@ -1,5 +1,6 @@
 //! A person's data: out, in again, and gone for good.
 
+mod about;
 mod erase_session;
 mod erased_reads;
 pub mod erasure;

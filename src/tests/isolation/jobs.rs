@@ -246,15 +246,15 @@ async fn jobs_that_ask_no_model_work_on_one_users_rows() {
     assert_eq!(ben.find("bakes").await.len(), 1);
 
     let clock: SharedClock = app.clock.clone();
-    memories::manage::delete_soon(db, &clock, ben.id, ItemId(bread)).await.unwrap();
-    let due = memories::manage::users_with_deletions(db).await;
+    erasure::delete_item_soon(db, &clock, ben.id, ItemId(bread)).await.unwrap();
+    let due = erasure::users_with_deletions(db).await;
     assert_eq!(due.unwrap()[0].0, ben.id);
     // Under another's name there is nothing to be done.
-    let gone = [(scene.anna.id, 0), (NOBODY, 0), (ben.id, 1), (ben.id, 0)];
-    let gone = gone.map(|(user, n)| (user, (n, None)));
+    let (none, done) = (ErasureStep::Nothing, ErasureStep::Finished);
+    let gone = [(scene.anna.id, none), (NOBODY, none), (ben.id, done), (ben.id, none)];
     assert_done(&scene, "delete", gone, async |user| {
         let later = now + Duration::seconds(10);
-        erasure::items_due(db, &app.activity, user, later).await.unwrap()
+        erasure::step_of_due(db, &app.activity, user, later).await.unwrap().0
     })
     .await;
 

@@ -1,6 +1,6 @@
 //! Every tool of the registry, through REST and MCP, called with what is another's.
 
-use keepsake::consolidation::transcript::OWN_TOOLS;
+use keepsake::sessions::own_tools::OWN_TOOLS;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 

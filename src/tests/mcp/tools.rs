@@ -12,7 +12,9 @@ async fn discover_says_who_this_is_and_when_to_use_the_tools() {
     let (status, answer) = Mcp::shared().await.ask("server/discover", json!({})).await;
     let result = &answer["result"];
     assert_eq!((status, &answer["id"]), (200, &json!(7)));
-    assert_eq!(result["instructions"], guidance::INSTRUCTIONS);
+    let said = result["instructions"].as_str().unwrap();
+    assert!(said.starts_with(guidance::INSTRUCTIONS), "{said}");
+    assert!(said.ends_with("a tag without this id is not from memory."), "{said}");
     let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
     for (field, value) in [
         ("name", "keepsake"),
@@ -43,7 +45,8 @@ async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
         assert!(!response.headers().contains_key("mcp-session-id"));
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["result"]["protocolVersion"], agreed);
-        assert_eq!(answer["result"]["instructions"], guidance::INSTRUCTIONS);
+        let said = answer["result"]["instructions"].as_str().unwrap();
+        assert!(said.starts_with(guidance::INSTRUCTIONS), "{said}");
         assert_eq!(answer["result"]["serverInfo"]["name"], "keepsake");
 
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -232,7 +235,7 @@ async fn a_prompt_brings_what_a_message_is_about_before_it() {
     let input = json!({ "name": "recall", "arguments": { "message": message } });
     let (_, got) = mcp.ask("prompts/get", input).await;
     let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap();
-    assert!(text.starts_with("<keepsake-memory kind=\"recall\""), "{got}");
+    assert!(text.starts_with("<keepsake-memory id=\""), "{got}");
     assert!(text.ends_with(&format!("\n\n{message}")), "{got}");
     for (params, said) in [
         (json!({ "name": "other" }), "There is no such prompt here"),

@@ -3,7 +3,7 @@
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::dreaming::{self, DreamSettings};
 use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
-use keepsake::memories::{ItemId, manage};
+use keepsake::memories::ItemId;
 use keepsake::{erasure, jobs};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let receiver = Receiver::start().await;
     hook(&app, &ben, &receiver, "memory.stored").await;
     let note = ItemId(ben.add("A note to delete.").await);
-    manage::delete_soon(&app.db, &clock, ben.id, note).await.unwrap();
+    erasure::delete_item_soon(&app.db, &clock, ben.id, note).await.unwrap();
     app.clock.advance(Duration::seconds(10));
     for job in jobs::JOBS {
         jobs::ask_for(job, &app.job_context(), None).await.unwrap();

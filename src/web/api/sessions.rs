@@ -179,7 +179,7 @@ pub async fn add(
     let screened = messages.screen(redactor, address.user, address.agent);
     let warnings = screened.await?;
     let (db, embeddings, now) = (&state.db, &state.embeddings, state.clock.now());
-    let added = sessions::add(db, embeddings, &address, &messages, project.as_ref(), now).await?;
+    let added = sessions::add(db, embeddings, &address, messages, project.as_ref(), now).await?;
     Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,

@@ -17,7 +17,7 @@ use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{FORM_BYTES_MAX, UPLOAD_BYTES_MAX, Upload, UploadError};
 use crate::input::{Invalid, sentence};
-use crate::memories::{ItemId, MemoryError, manage};
+use crate::memories::{ItemId, MemoryError};
 use crate::web::AppState;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
@@ -135,11 +135,11 @@ pub async fn delete_item(Posted(posted, form): Posted<DeleteItemForm>) -> Respon
         let (item, done) = match form? {
             DeleteItemForm::Delete { item } => {
                 let item = parse_item(&item)?;
-                (item, manage::delete_soon(db, clock, user, item).await)
+                (item, erasure::delete_item_soon(db, clock, user, item).await)
             }
             DeleteItemForm::Undo { item } => {
                 let item = parse_item(&item)?;
-                (item, manage::keep(db, clock, user, item).await)
+                (item, erasure::keep_item(db, clock, user, item).await)
             }
         };
         match done {

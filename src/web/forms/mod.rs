@@ -1,6 +1,7 @@
 //! The forms that pages post. Each is a type in a handler's signature, and ends in a redirect, or in the same
 //! page with the submitted values and one sentence beside the field.
 
+pub mod about;
 pub mod account;
 pub mod activity;
 pub mod agents;

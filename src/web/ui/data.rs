@@ -7,6 +7,7 @@ use app::view::{
     RowCount,
 };
 
+use super::items::whole_ms;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::erasure::{self, ErasedRows, ErasureKind, Receipt};
@@ -14,7 +15,7 @@ use crate::export::{self, Export, FileOrigin, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// The names of a receipt's rows for people, in display order.
-const LABELS: [(&str, &str); 52] = [
+const LABELS: [(&str, &str); 55] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -48,11 +49,14 @@ const LABELS: [(&str, &str); 52] = [
     ("dream_proposals", "changes that dreams proposed"),
     ("dream_settings", "settings of dreams"),
     ("proposals", "changes that agents proposed"),
+    ("deletions", "deletions that waited for Undo"),
     ("agent_undos", "undos of agents"),
     ("memory_repeats", "places where memories were said again"),
     ("projects", "projects"),
     ("project_aliases", "names and places of projects"),
     ("activity", "calls of agents"),
+    ("queries", "search queries of calls; the calls stay"),
+    ("names", "names of themes and projects"),
     ("mentions", "calls that concerned it; they stay, without it"),
     ("links", "links of other memories to it"),
     ("quotes", "memories that stay, without their source messages"),
@@ -127,8 +131,14 @@ impl Ui {
                 ErasureKind::Session => ErasedKind::Session,
                 ErasureKind::Document => ErasedKind::Document,
                 ErasureKind::Account => ErasedKind::Account,
+                ErasureKind::Chosen => ErasedKind::Chosen,
             },
             rows: rows_view(&receipt.found, &receipt.erased),
+            stays: rows_view(&receipt.stays, &ErasedRows::new()),
+            undo_ms: receipt
+                .due_at
+                .map(|at| whole_ms(at - self.state.clock.now()))
+                .filter(|ms| *ms > 0),
             requested: self.moment(receipt.requested_at),
             finished: receipt.finished_at.map(|at| self.moment(at)),
         }

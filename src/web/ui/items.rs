@@ -389,7 +389,7 @@ fn undo_view(event: &ItemEvent, now: OffsetDateTime) -> Undo {
     Undo { event: event.id, done, left_ms: whole_ms(event.at + UNDO_FOR - now) }
 }
 
-fn whole_ms(left: Duration) -> u32 {
+pub(super) fn whole_ms(left: Duration) -> u32 {
     u32::try_from(left.whole_milliseconds().max(0)).unwrap_or(u32::MAX)
 }
 

@@ -1,6 +1,7 @@
 //! Implements the pages' interface ([`app::backend::Backend`]) for the visitor of one request, and converts
 //! domain types into view types.
 
+mod about;
 mod activity;
 mod agents;
 mod backups;
@@ -35,13 +36,14 @@ pub(super) use endpoint::host_port;
 
 use app::backend::{Backend, PageError};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, BackupsPage, ChatPage,
-    ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage,
-    DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState,
-    GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage,
-    MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SecretsPage,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, TimelineFilters,
-    TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
+    AboutPage, Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage,
+    BackupsPage, ChatPage, ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters,
+    DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters,
+    EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage,
+    JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage,
+    SecretsPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
+    TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters, UsersPage,
+    WebhooksPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -249,6 +251,11 @@ impl Backend for Ui {
     async fn data_page(&self) -> Result<DataPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.data_view(&viewer).await
+    }
+
+    async fn about_page(&self, asked: &[(String, String)]) -> Result<AboutPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.about_view(&viewer, asked).await
     }
 
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError> {

@@ -6,7 +6,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
 use crate::components::{Frame, Progress, Renewal, Section, StateBadge, Trouble, When, count};
-use crate::islands::LiveProgress;
+use crate::islands::{LiveProgress, UndoTime};
 use crate::view::{ErasedKind, Receipt};
 
 const LOOK_SECONDS: u32 = 1;
@@ -27,6 +27,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
                 ErasedKind::Session => "One session",
                 ErasedKind::Document => "One document",
                 ErasedKind::Account => "This account",
+                ErasedKind::Chosen => "What was found about something",
             };
             view! {
                 <li>
@@ -85,8 +86,15 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
         ErasedKind::Session => "One session",
         ErasedKind::Document => "One document",
         ErasedKind::Account => "An account and everything in it",
+        ErasedKind::Chosen => "What was found about something",
     };
     let lead = match (is_done, receipt.kind) {
+        (false, _) if receipt.undo_ms.is_some() => {
+            "It is deleted permanently in a few seconds. Agents do not find it any more."
+        }
+        (false, ErasedKind::Chosen | ErasedKind::Memory) => {
+            "It is being deleted. You can close this page; keep its address to see the receipt."
+        }
         (false, _) => {
             "The account is being deleted. Everybody is signed out of it and its tokens no longer work. You can close this page; keep its address to see the receipt."
         }
@@ -96,7 +104,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
         (true, ErasedKind::Session) => {
             "The session and its messages are deleted. Memories that you kept no longer show the messages they came from. This receipt says how much there was, not what it said."
         }
-        (true, ErasedKind::Memory | ErasedKind::Document) => {
+        (true, ErasedKind::Memory | ErasedKind::Document | ErasedKind::Chosen) => {
             "It is deleted, with everything derived from it. This receipt says how much there was, not what it said."
         }
     };
@@ -109,7 +117,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             view! {
                 <div>
                     <dt>{row.label}</dt>
-                    <dd class="number">{count(row.erased)}</dd>
+                    <dd class="number">{count(if is_done { row.erased } else { row.found })}</dd>
                 </div>
             }
         })
@@ -131,6 +139,45 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             </p>
         }
     });
+    let undo = receipt.undo_ms.map(|left_ms| {
+        view! {
+            <div class="undo undo-danger" data-undo=left_ms>
+                <form class="actions" method="post" action="/data/about" data-until="">
+                    <input type="hidden" name="receipt" value=receipt.id.clone() />
+                    <button type="submit" name="action" value="undo">
+                        "Undo"
+                    </button>
+                    <UndoTime />
+                </form>
+            </div>
+        }
+    });
+    let stays = (is_done && !is_account).then(|| {
+        let rows = receipt.stays.iter().filter(|row| row.found > 0).map(|row| {
+            view! {
+                <div>
+                    <dt>{row.label}</dt>
+                    <dd class="number">{count(row.found)}</dd>
+                </div>
+            }
+        });
+        let rows = rows.collect::<Vec<_>>();
+        let chosen = (!rows.is_empty()).then(|| {
+            view! {
+                <p>"Found with it, and not chosen:"</p>
+                <dl class="facts">{rows}</dl>
+            }
+        });
+        view! {
+            <h2>"What stays, and why"</h2>
+            {chosen}
+            <ul>
+                <li>"Backups made before, until the operator deletes them. A restore deletes it again."</li>
+                <li>"What agents, their programs and model providers have received before."</li>
+                <li>"Other texts that say the same in other words."</li>
+            </ul>
+        }
+    });
     let renewal = (!is_done).then(|| view! { <Renewal path=path.clone() is_held /> });
     view! {
         <div data-renewed-from=path.clone()>
@@ -140,6 +187,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                 </p>
                 <h1>{what}</h1>
                 <p class="lead">{lead}</p>
+                {undo}
                 {(is_account || !is_done)
                     .then(|| {
                         view! {
@@ -165,8 +213,9 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                     </div>
                     {when}
                 </dl>
-                <h2>"What was deleted"</h2>
+                <h2>{if is_done { "What was deleted" } else { "What is deleted" }}</h2>
                 <dl class="facts">{rows}</dl>
+                {stays}
                 {download}
             </div>
             {renewal}

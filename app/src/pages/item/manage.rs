@@ -186,7 +186,10 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                             "Delete permanently"
                         </button>
                     </div>
-                    <p class="hint">{goes(item.erasure)}</p>
+                    <p class="hint">
+                        {goes(item.erasure)} " Its words may stand in conversations and documents too: "
+                        <a href=format!("/data/about?memory={id}")>"look for them and choose"</a> "."
+                    </p>
                 </form>
             </div>
         </details>
