@@ -72,9 +72,11 @@ END $$;
 CREATE FUNCTION remove_message(me bigint, of_session bigint, at_position integer, instead text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    turns bigint[];
+    turns  bigint[];
+    called jsonb;
 BEGIN
-    PERFORM FROM session_messages WHERE user_id = me AND session_id = of_session AND position = at_position FOR UPDATE;
+    SELECT tool_calls INTO called FROM session_messages
+    WHERE user_id = me AND session_id = of_session AND position = at_position FOR UPDATE;
     IF NOT FOUND THEN
         RETURN '{}';
     END IF;
@@ -94,9 +96,8 @@ BEGIN
     WHERE user_id = me AND session_id = of_session AND position = at_position;
     UPDATE session_extractions SET summary = NULL
     WHERE user_id = me AND session_id = of_session AND at_position BETWEEN first_position AND last_position;
-    UPDATE session_messages
-    SET content = instead,
-        tool_calls = (SELECT jsonb_agg(call || '{"arguments": ""}') FROM jsonb_array_elements(tool_calls) AS c (call))
+    called := (SELECT jsonb_agg(call || '{"arguments": ""}') FROM jsonb_array_elements(called) AS c (call));
+    UPDATE session_messages SET content = instead, tool_calls = called
     WHERE user_id = me AND session_id = of_session AND position = at_position;
     RETURN jsonb_build_object('session_messages', 1, 'turns', cardinality(turns));
 END $$;
@@ -122,52 +123,63 @@ REVOKE ALL ON FUNCTION remove_entity(bigint, bigint) FROM PUBLIC;
 
 -- Some of what is due of a deletion of the current user; of each kind so much, and one session. Returns whether more is left; NULL
 -- where there is nothing due.
-CREATE FUNCTION erase_chosen(of_receipt text, most integer, instead text, at timestamptz) RETURNS boolean
+CREATE FUNCTION erase_chosen(of_receipt text, most integer, instead text, now_at timestamptz) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    me   CONSTANT bigint := current_user_id();
-    due  deletions;
-    one  bigint;
-    n    bigint;
-    part jsonb;
-    gone jsonb;
+    me         CONSTANT bigint := current_user_id();
+    of_kind    text;
+    items      bigint[];
+    talks      bigint[];
+    of_talks   bigint[];
+    positions  integer[];
+    named      bigint[];
+    asked      bigint[];
+    summarised boolean;
+    gone       jsonb;
+    stayed     jsonb;
+    asked_at   timestamptz;
+    one        bigint;
+    n          bigint;
+    part       jsonb;
 BEGIN
-    SELECT * INTO due FROM deletions WHERE user_id = me AND receipt = of_receipt AND due_at <= at FOR UPDATE;
+    SELECT kind, memories, sessions, message_sessions, message_positions, entities, calls, with_summary, erased, stays, requested_at
+    INTO of_kind, items, talks, of_talks, positions, named, asked, summarised, gone, stayed, asked_at
+    FROM deletions WHERE user_id = me AND receipt = of_receipt AND due_at <= now_at FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    gone := due.erased;
-    FOREACH one IN ARRAY due.memories[1:most] LOOP
+    FOREACH one IN ARRAY items[1:most] LOOP
         part := remove_item(me, one);
         IF part IS NOT NULL THEN
             gone := totals(gone, part);
-            PERFORM note_erasure('memory', one, false, at);
+            PERFORM note_erasure('memory', one, false, now_at);
         END IF;
     END LOOP;
-    FOREACH one IN ARRAY due.sessions[1:1] LOOP
-        part := erase_session(one, false, NULL, at);
+    FOREACH one IN ARRAY talks[1:1] LOOP
+        part := erase_session(one, false, NULL, now_at);
         IF part IS NOT NULL THEN
             gone := totals(gone, part);
-            PERFORM note_erasure('session', one, false, at);
+            PERFORM note_erasure('session', one, false, now_at);
         END IF;
     END LOOP;
-    FOR n IN 1 .. least(most, cardinality(due.message_sessions)) LOOP
-        part := remove_message(me, due.message_sessions[n], due.message_positions[n], instead);
+    FOR n IN 1 .. least(most, cardinality(of_talks)) LOOP
+        part := remove_message(me, of_talks[n], positions[n], instead);
         IF part <> '{}' THEN
             gone := totals(gone, part);
-            PERFORM note_message_erasure(due.message_sessions[n], due.message_positions[n], at);
+            PERFORM note_message_erasure(of_talks[n], positions[n], now_at);
         END IF;
     END LOOP;
-    FOREACH one IN ARRAY due.entities[1:most] LOOP
+    FOREACH one IN ARRAY named[1:most] LOOP
         gone := totals(gone, remove_entity(me, one));
-        PERFORM note_erasure('entity', one, false, at);
+        PERFORM note_erasure('entity', one, false, now_at);
     END LOOP;
-    UPDATE activity SET query = NULL WHERE user_id = me AND id = ANY (due.calls[1:most]) AND query IS NOT NULL;
-    GET DIAGNOSTICS n = ROW_COUNT;
-    IF n > 0 THEN
+    asked := asked[1:most] || '{}'::bigint[];
+    IF asked <> '{}' THEN
+        UPDATE activity SET query = NULL WHERE user_id = me AND id = ANY (asked) AND query IS NOT NULL;
+        GET DIAGNOSTICS n = ROW_COUNT;
         gone := totals(gone, jsonb_build_object('queries', n));
     END IF;
-    IF due.with_summary THEN
+    IF summarised THEN
         UPDATE memory_summaries
         SET body = NULL, made_at = NULL, model = NULL, facts_hash = NULL, made_event = 0, tried_event = 0,
             next_try_at = made_at, attempts = 0, failure = NULL
@@ -175,21 +187,25 @@ BEGIN
         GET DIAGNOSTICS n = ROW_COUNT;
         gone := totals(gone, jsonb_build_object('memory_summaries', n));
     END IF;
-    UPDATE deletions
-    SET memories = memories[most + 1:], sessions = sessions[2:], message_sessions = message_sessions[most + 1:],
-        message_positions = message_positions[most + 1:], entities = entities[most + 1:], calls = calls[most + 1:],
-        with_summary = false, erased = gone
-    WHERE user_id = me AND receipt = of_receipt
-    RETURNING cardinality(memories) + cardinality(sessions) + cardinality(message_sessions) + cardinality(entities)
-              + cardinality(calls) INTO n;
-    IF n > 0 THEN
+    SELECT calls INTO asked FROM deletions WHERE user_id = me AND receipt = of_receipt;
+    items := items[most + 1:];
+    talks := talks[2:];
+    of_talks := of_talks[most + 1:];
+    positions := positions[most + 1:];
+    named := named[most + 1:];
+    asked := asked[most + 1:];
+    IF cardinality(items) + cardinality(talks) + cardinality(of_talks) + cardinality(named) + cardinality(asked) > 0 THEN
+        UPDATE deletions
+        SET memories = items, sessions = talks, message_sessions = of_talks, message_positions = positions, entities = named,
+            calls = asked, with_summary = false, erased = gone
+        WHERE user_id = me AND receipt = of_receipt;
         RETURN true;
     END IF;
     DELETE FROM deletions WHERE user_id = me AND receipt = of_receipt;
     -- Of what somebody else has deleted meanwhile there is another receipt.
     IF gone <> '{}' THEN
         INSERT INTO erasure_receipts (public_id, kind, user_id, found, erased, stays, requested_at, finished_at)
-        VALUES (of_receipt, due.kind, me, gone, gone, due.stays, due.requested_at, at);
+        VALUES (of_receipt, of_kind, me, gone, gone, stayed, asked_at, now_at);
     END IF;
     RETURN false;
 END $$;

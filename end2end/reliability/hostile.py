@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Five hostile users, one after the other, beside a neighbour who adds and searches all the time and must
+"""Six users, five of them hostile, one after the other, beside a neighbour who adds and searches all the time and must
 not notice: a body that is held back while its sender loses their rights, searches that read every text,
-sessions full of tool calls, a provider that answers 31 MiB of zeros, and what is left of an erased admin.
+sessions full of tool calls, a provider that answers 31 MiB of zeros, what is left of an erased admin, and of what a person has
+deleted wherever it stood.
 
     end2end/reliability/hostile.py [--seconds 20] [--json FILE] | --short
 
@@ -198,6 +199,48 @@ async def residue(server, database, seconds):
     return {"what": "an erased admin", "result": f"invitation {opened} and closed, token {refused}"}
 
 
+async def leftovers(server, database, seconds):
+    """What a person deletes wherever it stands is in no column of any table, though their agent was told it and says it again."""
+    email, word = "mallory6@example.com", "zaunkoenig4711"
+    agent = Agent(server.port, server.make_user(email))
+    person = Person(server.port, email, PASSWORD)
+    await person.sign_in()
+    await agent.tool("memory_add", {"type": "fact", "content": f"The {word} nests in the hedge of the old school."})
+    await agent.tool("memory_files", {"command": "create", "path": "/memories/birds.md", "file_text": f"- {word}\n"})
+    _, found = await agent.tool("memory_search", {"query": f"Where does the {word} nest?"})
+    _, recalled = await agent.tool("memory_recall", {"message": f"Where does the {word} nest?", "session": "birds"})
+    if word not in str(found) or word not in str(recalled):
+        fail(f"the bird was not told: {found} {recalled}")
+    call = {"id": "c", "name": "mcp__keepsake__memory_search", "arguments": json.dumps({"query": word})}
+    said = ({"role": "user", "content": f"Where does it nest? {recalled['section']}"}, {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": json.dumps(found)}, {"role": "assistant", "content": f"The {word} nests in the hedge."})
+    body = json.dumps({"messages": [{"id": str(n), **message} for n, message in enumerate(said)]}).encode()
+    for door, sent in (("messages", body), ("complete", b"{}")):
+        await agent.connection.send("POST", f"/api/v1/sessions/birds/{door}", sent, agent.headers)
+    kept = database(f"SELECT count(*) FROM session_messages WHERE role IN ('user', 'tool') AND content ILIKE '%{word}%'")[0][0]
+    if int(kept):
+        fail(f"{kept} messages keep what Keepsake itself told")
+    headers = (("Cookie", person.cookie),)
+    _, _, body = await person.connection.send("GET", f"/data/about.json?words={word}", headers=headers)
+    places = json.loads(body)["found"]
+    whole = " ".join(f"{kind}:{len(rows)}" for kind, rows in places.items())
+    status, page = await person.post("/data/about", {"action": "delete", "words": word, "whole": whole})
+    if status != 303:
+        fail(f"the deletion was answered with {status}: {page.decode()}")
+    ends = time.monotonic() + 60
+    while int(database("SELECT count(*) FROM deletions")[0][0]):
+        if time.monotonic() > ends:
+            fail("it is not deleted after a minute")
+        await asyncio.sleep(0.5)
+    columns = database("SELECT c.oid::regclass, quote_ident(a.attname) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
+                       "AND NOT a.attisdropped WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace")
+    left = [f"{one}.{column}" for one, column in columns
+            if int(database(f"SELECT count(*) FROM {one} WHERE {column}::text ILIKE '%{word}%'")[0][0])]
+    if left:
+        fail(f"what was deleted stands in {', '.join(left)}")
+    return {"what": "what was deleted", "result": f"of {sum(map(len, places.values()))} places in none of {len(columns)} columns"}
+
+
 async def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--seconds", type=float, default=20)
@@ -221,7 +264,8 @@ async def main():
             idle = await neighbour.beside(asyncio.sleep(given.seconds, {"what": "nobody", "result": ""}))
             rows = [idle]
             for hostile in (held_body(server, database, given.seconds), like_bomb(server, database, given.seconds, texts),
-                            call_bomb(server, database, given.seconds), zeros(server, database, given.seconds), residue(server, database, given.seconds)):
+                            call_bomb(server, database, given.seconds), zeros(server, database, given.seconds), residue(server, database, given.seconds),
+                            leftovers(server, database, given.seconds)):
                 rows.append(await neighbour.beside(hostile))
                 print(rows[-1], file=sys.stderr, flush=True)
         finally:

@@ -11,19 +11,16 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::message::NewMessages;
-use super::model::{SessionId, StoredMessage};
+use super::model::StoredMessage;
 use super::own_tools::is_surely_own_tool;
 use super::{Address, MessageRole, store};
 use crate::db::{Db, UserId};
-use crate::memories::with_key;
 use crate::seal::{Sealer, SecretOwner};
 
 const BEGINS: &str = "<keepsake-memory";
 const ENDS: &str = "</keepsake-memory>";
 /// Of one block or result.
 const IDS_MAX: usize = 50;
-/// Of what one of them said.
-const SHOWN_CHARS_MAX: usize = 400;
 const MESSAGES_A_STEP: i64 = 200;
 /// The kind of what stands in place of a message that its person has deleted.
 pub const DELETED: &str = "deleted";
@@ -347,7 +344,7 @@ pub(super) async fn show(
     let ids: Vec<i64> = ids.into_iter().collect();
     let said = match ids.is_empty() {
         true => HashMap::new(),
-        false => store::list_said_by_items(conn, user, &ids, SHOWN_CHARS_MAX as i32 + 1).await?,
+        false => store::list_said_by_items(conn, user, &ids).await?,
     };
     for message in messages.iter_mut().filter(|message| message.content.contains(BEGINS)) {
         message.content = shown(&message.content, &said);
@@ -381,19 +378,6 @@ fn shown(content: &str, said: &HashMap<i64, String>) -> String {
     }
     shown + rest
 }
-
-/// A memory's text as it is shown: on one line, with its key.
-pub(super) fn said_by(key: Option<&str>, content: &str) -> String {
-    let text = with_key(key, content);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
-}
-
-/// The id of a session with messages of before, the position that is done, and the last.
-pub(super) type Unconverted = (SessionId, i32, i32);
 
 #[cfg(test)]
 mod tests {

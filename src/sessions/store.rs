@@ -7,7 +7,6 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::given::{Unconverted, said_by};
 use super::message::{MessageRole, NewMessage, SessionName, ToolCall};
 use super::model::{
     AgentSession, CompletionReason, SessionFilter, SessionId, SessionState, StoredMessage,
@@ -16,7 +15,7 @@ use super::{PAUSED_FOR, SESSIONS_MAX, STILL_FOR};
 use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
-use crate::memories::ProjectId;
+use crate::memories::{ProjectId, with_key};
 
 /// Searches what a user said in so many sessions and messages of each; returns at most so many, cut to so many characters.
 const SAID_IN_SESSIONS: i64 = 20;
@@ -25,6 +24,8 @@ const SAID_FOUND_MAX: i64 = 100;
 const SAID_CHARS_MAX: i32 = 20_000;
 /// Latest messages with tool calls among which the call of a result is looked for.
 const CALLING_MESSAGES: i64 = 1_000;
+/// Of a memory that is shown in a message.
+const ITEM_CHARS_MAX: usize = 400;
 
 /// A locked session.
 pub struct OpenSession {
@@ -582,22 +583,30 @@ pub async fn list_call_names(
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
-/// What memories say, up to so many characters, by id; without those that are being deleted.
+/// What memories say, on one line with its key, by id; without those that are being deleted.
 pub async fn list_said_by_items(
     conn: &mut PgConnection,
     user: UserId,
     items: &[i64],
-    chars_max: i32,
 ) -> Result<HashMap<i64, String>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, key, left(content, $3) AS "content!" FROM memory_items
            WHERE user_id = $1 AND id = ANY ($2) AND delete_at IS NULL"#,
         user.0,
         items,
-        chars_max,
+        ITEM_CHARS_MAX as i32 + 1,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows.into_iter().map(|row| (row.id, said_by(row.key.as_deref(), &row.content))).collect())
+    let said = rows.into_iter().map(|row| {
+        let text = with_key(row.key.as_deref(), &row.content);
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = match line.char_indices().nth(ITEM_CHARS_MAX) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line,
+        };
+        (row.id, shown)
+    });
+    Ok(said.collect())
 }
 
 /// As the system role: users with messages from before ids were kept in place of memory.
@@ -610,11 +619,11 @@ pub async fn list_users_unconverted(conn: &mut PgConnection) -> Result<Vec<UserI
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// Locks a session with such messages until the transaction ends.
+/// Locks a session with such messages until the transaction ends: its id, the position that is done, and the last.
 pub async fn hold_unconverted(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<Unconverted>, sqlx::Error> {
+) -> Result<Option<(SessionId, i32, i32)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT id, ids_kept_from AS "from!", message_count FROM sessions
            WHERE user_id = $1 AND ids_kept_from IS NOT NULL ORDER BY id LIMIT 1 FOR NO KEY UPDATE"#,

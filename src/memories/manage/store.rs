@@ -49,34 +49,17 @@ pub async fn change_item(
 ) -> Result<(), sqlx::Error> {
     let was = item.state();
     let key = item.key.as_deref();
-    sqlx::query!(
-        "WITH item AS (
-             UPDATE memory_items
-             SET live_until = greatest(live_from, CASE WHEN $3 = 'active' THEN coalesce($7::timestamptz, 'infinity')
-                                                       ELSE least(live_until, $9) END),
-                 live_from = CASE WHEN $3 = 'active' AND status <> 'active' THEN $9 ELSE live_from END,
-                 lived = CASE WHEN $3 = 'active' AND status <> 'active' THEN lived + tstzmultirange(tstzrange(live_from, live_until))
-                              ELSE lived END,
-                 status = $3, confidence = $4, protected = $5, locked = $27, last_verified_at = $6, expires_at = $7, superseded_by = $8,
-                 trust = $17, tags = $18, valid_from = $19, valid_until = $20, turns_at = next_turn($19, $20, $9),
-                 updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
-             WHERE user_id = $1 AND id = $2
-             RETURNING id
-         )
-         INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected, was_locked,
-                                         was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
-                                         was_valid_from, was_valid_until)
-         SELECT $1, item.id, $10, $11, $9, was.*
-         FROM item LEFT JOIN (VALUES ($12::smallint, $13::boolean, $28::boolean, $14::timestamptz, $15::timestamptz, $16::bigint, $21::text,
-                                      $22::text[], $23::timestamptz, $24::timestamptz)) was (confidence, protected, locked)
-             ON $10::bigint IS NULL OR NOT coalesce((
-                 SELECT e.agent_id IS NOT NULL AND e.event = $11 AND e.at > $25 AND e.was_protected IS NOT NULL
-                 FROM memory_item_events e
-                 WHERE e.user_id = $1 AND e.item_id = $2
-                   AND (e.was_protected IS NOT NULL OR e.agent_id IS NULL OR e.event <> $11)
-                 ORDER BY e.id DESC LIMIT 1), false)
-         WHERE $11 IS NOT NULL AND (was.protected IS NOT NULL OR $26)
-         RETURNING user_id",
+    let done = sqlx::query!(
+        "UPDATE memory_items
+         SET live_until = greatest(live_from, CASE WHEN $3 = 'active' THEN coalesce($7::timestamptz, 'infinity')
+                                                   ELSE least(live_until, $9) END),
+             live_from = CASE WHEN $3 = 'active' AND status <> 'active' THEN $9 ELSE live_from END,
+             lived = CASE WHEN $3 = 'active' AND status <> 'active' THEN lived + tstzmultirange(tstzrange(live_from, live_until))
+                          ELSE lived END,
+             status = $3, confidence = $4, protected = $5, locked = $14, last_verified_at = $6, expires_at = $7, superseded_by = $8,
+             trust = $11, tags = $12, valid_from = $13, valid_until = $15, turns_at = next_turn($13, $15, $9),
+             updated_at = CASE WHEN $10 THEN $9 ELSE updated_at END
+         WHERE user_id = $1 AND id = $2",
         viewer.user_id.0,
         item.id.0,
         status.as_str(),
@@ -86,28 +69,18 @@ pub async fn change_item(
         state.expires_at,
         state.superseded_by.map(|id| id.0),
         now,
-        viewer.agent_id.map(|a| a.0),
-        event,
-        was.confidence,
-        was.protected,
-        was.last_verified_at,
-        was.expires_at,
-        was.superseded_by.map(|id| id.0),
+        event.is_some(),
         state.trust.as_str(),
         &state.tags,
         state.period.from,
-        state.period.until,
-        was.trust.as_str(),
-        &was.tags,
-        was.period.from,
-        was.period.until,
-        now - AGENTS_SAY_AGAIN_AFTER,
-        event == Some(CHANGED) && !is_renewal(&was, state),
         state.locked,
-        was.locked,
-    )
-    .fetch_all(&mut *conn)
-    .await?;
+        state.period.until,
+    );
+    let is_there = done.execute(&mut *conn).await?.rows_affected() == 1;
+    if let Some(event) = event.filter(|_| is_there) {
+        let always = event == CHANGED && !is_renewal(&was, state);
+        note_event(&mut *conn, viewer, item.id, (event, always), &was, now).await?;
+    }
     match was.tags == state.tags {
         true => note_changes(conn, &[item.id.0]).await,
         false => {
@@ -115,6 +88,54 @@ pub async fn change_item(
             passages::remake(conn, user, item.id, content, key, &state.tags, now).await
         }
     }
+}
+
+/// A statement of its own: Citus does not find what a change returns where the rest asks no table. `always`: also where no state is
+/// kept.
+async fn note_event(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    item: ItemId,
+    (event, always): (&str, bool),
+    was: &ItemState,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected, was_locked,
+                                         was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
+                                         was_valid_from, was_valid_until)
+         SELECT i.user_id, i.id, $3, $4, $5, was.*
+         FROM memory_items i LEFT JOIN (VALUES ($6::smallint, $7::boolean, $8::boolean, $9::timestamptz, $10::timestamptz, $11::bigint,
+                                                $12::text, $13::text[], $14::timestamptz, $15::timestamptz)) was (confidence, protected, locked)
+             ON $3::bigint IS NULL OR NOT coalesce((
+                 SELECT e.agent_id IS NOT NULL AND e.event = $4 AND e.at > $16 AND e.was_protected IS NOT NULL
+                 FROM memory_item_events e
+                 WHERE e.user_id = $1 AND e.item_id = $2
+                   AND (e.was_protected IS NOT NULL OR e.agent_id IS NULL OR e.event <> $4)
+                 ORDER BY e.id DESC LIMIT 1), false)
+         WHERE i.user_id = $1 AND i.id = $2 AND (was.protected IS NOT NULL OR $17)
+         RETURNING user_id",
+        viewer.user_id.0,
+        item.0,
+        viewer.agent_id.map(|a| a.0),
+        event,
+        now,
+        was.confidence,
+        was.protected,
+        was.locked,
+        was.last_verified_at,
+        was.expires_at,
+        was.superseded_by.map(|id| id.0),
+        was.trust.as_str(),
+        &was.tags,
+        was.period.from,
+        was.period.until,
+        now - AGENTS_SAY_AGAIN_AFTER,
+        always,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
 }
 
 /// Whether the item is as it was, but for a somewhat later or earlier expiry.

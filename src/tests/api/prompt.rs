@@ -20,7 +20,10 @@ async fn prompt(app: &TestApp, token: &str) -> String {
     assert_eq!(response.headers()["cache-control"], "no-store");
     let text = response.text().await.unwrap();
     assert!(text.len() <= 2_048, "{} bytes", text.len());
-    text
+    // The mark of memory in prompts is the user's own.
+    let (text, marked) = text.rsplit_once('\n').unwrap();
+    assert!(marked.starts_with("Memory in your prompt stands in <keepsake-memory id=\""), "{marked}");
+    text.to_owned()
 }
 
 /// A memory of this theme that the person has confirmed.
