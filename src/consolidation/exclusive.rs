@@ -1,8 +1,8 @@
 //! Whether two short statements about the person cannot both be true, by their words alone: one has one home, name, birthday
 //! and set of pronouns at a time. In doubt, both may be. The phrases stand in the files of [`languages`].
 
-use super::phrases::{has_any, places};
 use super::same::turns;
+use crate::languages::phrases::{has_any, places};
 use crate::languages::{self, Language, PhraseList, is_dense, phrase};
 use crate::memories::mentions::{is_country, is_place};
 

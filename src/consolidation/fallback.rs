@@ -4,11 +4,11 @@
 //! [`languages`].
 
 use super::category::Category;
-use super::phrases::{has_any, has_no_borders, places};
-use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
+use crate::languages::phrases::{has_any, has_no_borders, places};
 use crate::languages::{self, Language, PhraseList, SaidPhrases, is_dense, phrase};
+use crate::memories::quoted::own_words;
 use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum statements of one session.

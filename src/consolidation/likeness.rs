@@ -5,13 +5,13 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::facts::ExtractedFact;
-use super::phrases::is_unparted;
 use super::proof::{self, OwnSentences};
-use super::quoted::own_words;
 use super::same::StatementWords;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
+use crate::languages::phrases::is_unparted;
 use crate::languages::{self, Languages};
+use crate::memories::quoted::own_words;
 use crate::memories::{ItemSource, Trust};
 use crate::sessions::{MessageRole, StoredMessage};
 

@@ -19,10 +19,8 @@ pub mod lineage;
 mod model;
 mod named;
 pub mod note;
-mod phrases;
 pub(crate) mod prompt;
 mod proof;
-mod quoted;
 mod reading;
 pub mod reflection;
 mod round;
@@ -42,6 +40,7 @@ use crate::clock::{SharedClock, Zone};
 use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
+use crate::memories::quoted::own_words;
 pub(crate) use crate::memories::sentences;
 use crate::memories::{ItemKey, MemoryError};
 use crate::providers::chat::{Chat, ChatError};
@@ -149,7 +148,7 @@ pub async fn is_said_by_user(
     let said = sessions::said_by_user(db, user, longest).await?;
     let content = proof::claim_of(key.map(ItemKey::as_str), content);
     let is_own = move || {
-        let own = |text: &String| likeness::flat(&quoted::own_words(&without_own_memory(text)));
+        let own = |text: &String| likeness::flat(&own_words(&without_own_memory(text)));
         let quoted = said.iter().filter(|text| own(text).contains(&words));
         quoted.take(PROVING_MAX).any(|text| proof::proves(&content, text))
     };

@@ -53,8 +53,10 @@ impl Consolidation {
         reading.project = projects::store::find_of_session(&mut tx, user, session).await?;
         let of_project = reading.project.as_ref().map(|project| project.id);
         let known = prompt::KNOWN_MAX as i64;
+        let viewer = store::viewer_of(&mut tx, user, row.session_id).await?;
+        let whose = (viewer.and_then(|viewer| viewer.agent_id), of_project);
         let context = prompt::ReadingContext {
-            known: store::list_known(&mut tx, user, of_project, known, self.now()).await?,
+            known: store::list_known(&mut tx, user, whose, known, self.now()).await?,
             unwanted: learned::unwanted(&mut tx, user).await?,
             project: reading.project.as_ref().map(|project| project.name.clone()),
         };

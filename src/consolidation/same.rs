@@ -3,8 +3,8 @@
 //! or antonym makes another statement, in every language. In a language without lists, and where the language is not
 //! known, nothing may be left out. It must never depend on a model.
 
-use super::phrases::is_unparted;
 use crate::languages::characters::is_unspaced;
+use crate::languages::phrases::is_unparted;
 use crate::languages::{self, Language, Languages};
 
 /// Values of up to this many words mean nothing without their key: `name: Anna`.

@@ -60,11 +60,12 @@ pub async fn viewer_of(
     Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
-/// Active items with a key that hold, of this project and of none, as pairs of key and content, newest first.
+/// Active items with a key that hold, of this project and of none, as pairs of key and content, newest first: the person's words and
+/// what this agent has said itself. What a model says again of them is not more than that.
 pub async fn list_known(
     conn: &mut PgConnection,
     user: UserId,
-    project: Option<ProjectId>,
+    (agent, project): (Option<AgentId>, Option<ProjectId>),
     limit: i64,
     now: OffsetDateTime,
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
@@ -72,11 +73,13 @@ pub async fn list_known(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
            WHERE user_id = $1 AND is_live(status, live_until, $3) AND holds(valid_from, valid_until, $3)
              AND key IS NOT NULL AND theme_id IS NOT NULL AND (project_id IS NULL OR project_id = $4)
+             AND (trust = 'user' OR trust = 'agent' AND agent_id = $5)
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,
         limit,
         now,
         project.map(|project| project.0),
+        agent.map(|agent| agent.0),
     )
     .fetch_all(conn)
     .await?;

@@ -3,6 +3,7 @@
 //! one a question is most likely in.
 
 pub mod characters;
+pub mod phrases;
 mod recognised;
 mod said;
 mod stems;

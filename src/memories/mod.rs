@@ -22,6 +22,7 @@ pub mod projects;
 pub mod proposals;
 pub mod provenance;
 pub mod quota;
+pub mod quoted;
 pub mod sentences;
 pub mod settle;
 pub mod speakers;

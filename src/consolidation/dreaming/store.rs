@@ -96,6 +96,9 @@ pub(super) async fn list_waiting(
             theme: Zone::from_column(&row.time_zone).local(row.ended_at).date().to_string(),
             key: None,
             trust: Trust::from_column(&row.trust),
+            agent: None,
+            // A date stands there.
+            is_persons: true,
             content: row.content,
         },
         session: row.session_id,
@@ -114,7 +117,7 @@ pub(super) async fn list_memories(
     now: OffsetDateTime,
 ) -> Result<Vec<DreamMemory>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $4) AS "content!",
+        r#"SELECT i.id, t.slug, i.key, i.trust, i.agent_id, i.locked, left(i.content, $4) AS "content!",
                   greatest(i.last_verified_at, i.created_at) AS "stated_at!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
@@ -133,7 +136,9 @@ pub(super) async fn list_memories(
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
+            is_persons: row.locked || row.trust == "user",
             trust: Trust::from_column(&row.trust),
+            agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
         },

@@ -319,6 +319,8 @@ fn fact_of(item: &EnrichmentItem) -> PromptFact {
         theme: String::new(),
         key: item.key.clone(),
         trust: item.trust,
+        agent: None,
+        is_persons: true,
         content: item.content.clone(),
     }
 }

@@ -18,7 +18,6 @@ pub use taken::import;
 
 use super::ConsolidationError;
 use super::facts::{clean, without_thoughts};
-use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
@@ -27,6 +26,7 @@ use crate::embedding::Embeddings;
 use crate::languages::{self, is_dense};
 use crate::memories::chatter::is_chatter;
 use crate::memories::mentions::{self, EntityType};
+use crate::memories::quoted::own_words;
 use crate::memories::write::{NewSource, write};
 use crate::memories::{MemoryError, ProjectId, Trust, words};
 use crate::sessions::model::SessionExtraction;

@@ -1,6 +1,6 @@
 //! What a note calls the person, and what it labels.
 
-use crate::consolidation::phrases::has_no_borders;
+use crate::languages::phrases::has_no_borders;
 use crate::languages::{self, Language, PhraseList, phrase};
 
 /// A longer label in front of a colon is a clause.

@@ -8,13 +8,13 @@ use std::collections::HashSet;
 
 use self::labels::{Label, label_of, without_person};
 use self::words::{Word, clauses, unwrapped, words_of};
-use super::phrases::{has_any, has_no_borders, is_unparted, places};
-use super::quoted::own_words;
 use super::same::StatementWords;
 use super::sentences::sentences;
 use super::transcript::without_own_memory;
+use crate::languages::phrases::{has_any, has_no_borders, is_unparted, places};
 use crate::languages::{self, Language, Languages, PhraseList, Script, phrase};
 use crate::memories::mentions::{self, EntityType};
+use crate::memories::quoted::own_words;
 use crate::memories::with_key;
 
 /// Two words with so much of a common beginning are forms of one word, if it has at least so many letters.

@@ -1,7 +1,7 @@
 //! Words and clauses of a text, as a proof compares them.
 
-use crate::consolidation::phrases::has_no_borders;
 use crate::languages::characters::{fold, is_unspaced, lower};
+use crate::languages::phrases::has_no_borders;
 use crate::languages::{Language, Languages, phrase};
 
 /// A word or, in a script without spaces, two adjacent characters.

@@ -33,7 +33,7 @@ pub(super) async fn list_recent(
     now: OffsetDateTime,
 ) -> Result<Vec<ReflectionSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?",
+        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, i.agent_id, i.locked, left(i.content, $3) AS "content!", e.session_id AS "session_id?",
                   i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN users u ON u.id = i.user_id
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -53,9 +53,11 @@ pub(super) async fn list_recent(
         is_memory: row.slug.is_some(),
         fact: PromptFact {
             id: ItemId(row.id),
+            is_persons: row.locked || row.trust == "user" || row.slug.is_none(),
             theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
             key: row.key,
             trust: Trust::from_column(&row.trust),
+            agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
         },

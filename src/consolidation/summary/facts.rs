@@ -13,6 +13,8 @@ pub const FACTS_MAX: usize = 200;
 pub const FACTS_CHARS_MAX: usize = 12_000;
 /// Maximum characters of each fact.
 pub const FACT_CHARS_MAX: usize = 400;
+/// In place of the names of themes that one agent alone uses.
+const OTHER_THEMES: &str = "more";
 
 /// A fact, as the model reads it.
 #[derive(Clone, Debug)]
@@ -21,6 +23,10 @@ pub struct PromptFact {
     pub theme: String,
     pub key: Option<String>,
     pub trust: Trust,
+    /// The agent that added it.
+    pub agent: Option<i64>,
+    /// Its person has said or confirmed it.
+    pub is_persons: bool,
     /// The beginning of the item's text.
     pub content: String,
 }
@@ -93,18 +99,30 @@ pub fn ask(facts: &[PromptFact]) -> Prompt {
     Prompt { system, user: format!("<facts>\n{}</facts>", as_data(&told(facts))) }
 }
 
-/// The facts by theme, ordered by the first fact of each.
+/// The facts by theme, ordered by the first fact of each. A theme that one agent alone uses is not named: the name may be what a
+/// page wanted to be said.
 pub fn told(facts: &[PromptFact]) -> String {
-    let mut themes: Vec<&str> = Vec::new();
-    for fact in facts {
-        if !themes.contains(&fact.theme.as_str()) {
-            themes.push(&fact.theme);
+    let is_named = |theme: &str| {
+        let of_theme = || facts.iter().filter(|fact| fact.theme == theme);
+        let first = of_theme().find_map(|fact| fact.agent);
+        of_theme().any(|fact| fact.is_persons || fact.agent.is_some() && fact.agent != first)
+    };
+    let name_of = |fact: &PromptFact| match is_named(&fact.theme) {
+        true => fact.theme.clone(),
+        false => OTHER_THEMES.to_owned(),
+    };
+    let names: Vec<String> = facts.iter().map(name_of).collect();
+    let mut themes: Vec<&String> = Vec::new();
+    for name in &names {
+        if !themes.contains(&name) {
+            themes.push(name);
         }
     }
     let mut told = String::new();
     for theme in themes {
         told += &format!("[{theme}]\n");
-        let of_theme = facts.iter().filter(|fact| fact.theme == theme);
+        let of_theme = facts.iter().zip(&names).filter(|(_, name)| *name == theme);
+        let of_theme = of_theme.map(|(fact, _)| fact);
         told.extend(of_theme.map(PromptFact::line));
     }
     told
@@ -120,6 +138,8 @@ mod tests {
             theme: theme.to_owned(),
             key: key.map(str::to_owned),
             trust: Trust::Agent,
+            agent: Some(id % 2),
+            is_persons: true,
             content: content.to_owned(),
         }
     }

@@ -188,6 +188,8 @@ mod tests {
                 theme: "home-lab".to_owned(),
                 key: Some("home_city".to_owned()),
                 trust: crate::memories::Trust::Agent,
+                agent: None,
+                is_persons: true,
                 content: (*content).to_owned(),
             })
             .collect();

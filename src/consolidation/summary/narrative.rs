@@ -5,9 +5,9 @@
 use super::WORDS_MAX;
 use super::facts::PromptFact;
 use super::guard::FactNames;
-use crate::consolidation::phrases::is_unparted;
 use crate::consolidation::prompt::Prompt;
 use crate::consolidation::sentences::sentences;
+use crate::languages::phrases::is_unparted;
 
 /// A shorter line of the prompt may occur in an answer by chance.
 const RULE_CHARS_MIN: usize = 40;
@@ -217,6 +217,8 @@ mod tests {
             theme: "profile".to_owned(),
             key: None,
             trust: crate::memories::Trust::Agent,
+            agent: None,
+            is_persons: true,
             content: content.to_owned(),
         });
         read(answer, false, &ask(&facts), &facts)

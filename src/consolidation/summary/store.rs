@@ -134,7 +134,7 @@ pub async fn list_facts(
     now: OffsetDateTime,
 ) -> Result<Vec<PromptFact>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!", i.valid_from, i.valid_until, u.time_zone
+        r#"SELECT i.id, t.slug, i.key, i.trust, i.agent_id, i.locked, left(i.content, $2) AS "content!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND NOT is_over(i.valid_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
@@ -154,7 +154,9 @@ pub async fn list_facts(
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
+            is_persons: row.locked || row.trust == "user",
             trust: Trust::from_column(&row.trust),
+            agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
         })

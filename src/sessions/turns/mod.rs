@@ -14,8 +14,9 @@ use super::model::{SessionId, StoredMessage};
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId, enter_scope};
 use crate::embedding::{EmbeddingError, Embeddings};
-use crate::memories::passages;
+use crate::memories::quoted::own_words;
 use crate::memories::write::{NewSource, TurnMessage, write};
+use crate::memories::{Trust, passages};
 use crate::queue;
 use store::LockedSession;
 
@@ -41,6 +42,7 @@ struct NewTurn<'m> {
     /// Part number within its message, from 1.
     part: i16,
     role: MessageRole,
+    trust: Trust,
     content: &'m str,
     said_at: OffsetDateTime,
 }
@@ -56,7 +58,7 @@ impl NewTurn<'_> {
             agent_id: Some(of.agent_id),
             project_id: of.project_id,
             source: self.role.as_str(),
-            trust: self.role.trust().as_str(),
+            trust: self.trust.as_str(),
             created_at: self.said_at,
             part: Some(TurnMessage {
                 turn_session_id: session.0,
@@ -73,6 +75,10 @@ fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> 
     if message.role == MessageRole::Tool {
         return Vec::new();
     }
+    // What it pastes is somebody else's.
+    let is_own = message.role != MessageRole::User
+        || own_words(&message.content).split_whitespace().eq(message.content.split_whitespace());
+    let trust = if is_own { message.role.trust() } else { Trust::External };
     let around = given::around(&message.content);
     let said = around
         .into_iter()
@@ -85,6 +91,7 @@ fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> 
             position: message.position,
             part,
             role: message.role,
+            trust,
             content,
             said_at: message.said_at().min(now),
         })

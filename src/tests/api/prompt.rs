@@ -22,7 +22,10 @@ async fn prompt(app: &TestApp, token: &str) -> String {
     assert!(text.len() <= 2_048, "{} bytes", text.len());
     // The mark of memory in prompts is the user's own.
     let (text, marked) = text.rsplit_once('\n').unwrap();
-    assert!(marked.starts_with("Memory in your prompt stands in <keepsake-memory id=\""), "{marked}");
+    assert!(
+        marked.starts_with("Memory in your prompt stands in <keepsake-memory id=\""),
+        "{marked}"
+    );
     text.to_owned()
 }
 

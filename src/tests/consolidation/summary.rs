@@ -109,7 +109,7 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     app.clock.advance(Duration::days(2));
     assert_eq!(work(&app).await, 1);
     let (system, user) = model.asked();
-    for told in ["[food]\n- Prefers tea over coffee", "- Anna lives in Graz"] {
+    for told in ["- Prefers tea over coffee", "- Anna lives in Graz"] {
         assert!(user.contains(told), "{user}");
     }
     assert!(!user.contains("parrot") && !user.contains("Rome"), "{user}");

@@ -1,14 +1,14 @@
 //! Looks for phrases of the files of [`crate::languages`] in a sentence.
 
-use crate::languages::{Language, PhraseList, Script};
+use super::{Language, PhraseList, Script};
 
 /// `plain`: as phrases are written ([`crate::languages::phrase`]).
-pub(super) fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
+pub fn has_any(plain: &str, phrases: &PhraseList, language: &Language) -> bool {
     phrases.iter().any(|phrase| places(plain, phrase, language).next().is_some())
 }
 
 /// Where the words begin and end, as whole words; a `*` beside a letter stands for the rest of a word.
-pub(super) fn places(
+pub fn places(
     plain: &str,
     part: &str,
     language: &Language,
@@ -29,11 +29,11 @@ pub(super) fn places(
 }
 
 /// Words stand beside each other without blanks, or end in particles.
-pub(super) fn has_no_borders(language: &Language) -> bool {
+pub fn has_no_borders(language: &Language) -> bool {
     matches!(language.script, Script::Han | Script::Kana | Script::Hangul)
 }
 
 /// Chinese, Japanese and Thai do not separate words.
-pub(super) fn is_unparted(c: char) -> bool {
+pub fn is_unparted(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }

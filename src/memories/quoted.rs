@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::phrases::{has_no_borders, places};
 use super::sentences::sentences;
+use crate::languages::phrases::{has_no_borders, places};
 use crate::languages::{self, is_dense, phrase};
 
 /// A shorter quotation is a name or a term, and part of the sentence.
