@@ -43,6 +43,7 @@ pub async fn repeat(
             NotedAct::Memory | NotedAct::Session | NotedAct::Document | NotedAct::Account
         );
         let done = match note.what {
+            _ if note.is_misread() => Ok(false),
             _ if is_erasure => {
                 erasure::repeat(db, activity, note, now).await.map_err(BackupError::from)
             }

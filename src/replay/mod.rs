@@ -59,7 +59,7 @@ pub struct Note {
     pub what: NotedAct,
     /// 0 for the server's own.
     pub user: i64,
-    /// `None` if the act is about the account.
+    /// `None` for an erased account, 0 for another act about an account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
     /// Of an allowed endpoint: its purpose, host and port.
@@ -73,6 +73,12 @@ pub struct Note {
 }
 
 impl Note {
+    /// Version 0.2.0, if it runs on the same database for a while, takes an act that it does not know for an erased account,
+    /// which has no id.
+    pub fn is_misread(&self) -> bool {
+        self.what == NotedAct::Account && self.id.is_some()
+    }
+
     /// Of an account, or of the server where `user` is 0.
     pub fn of(what: NotedAct, user: UserId, id: Option<i64>, at: OffsetDateTime) -> Self {
         Self { what, user: user.0, id, name: None, with_memories: false, at }

@@ -6,6 +6,11 @@ use time::OffsetDateTime;
 
 use super::{Note, NotedAct};
 
+/// See [`Note::is_misread`].
+fn id_of(what: NotedAct, id: Option<i64>) -> Option<i64> {
+    id.or((what != NotedAct::Account).then_some(0))
+}
+
 /// Of the transaction's user, as the app role.
 pub async fn insert_own(
     conn: &mut PgConnection,
@@ -17,7 +22,7 @@ pub async fn insert_own(
     // The function returns void.
     sqlx::query("SELECT note_erasure($1, $2, $3, $4)")
         .bind(what.as_column())
-        .bind(id)
+        .bind(id_of(what, id))
         .bind(with_memories)
         .bind(now)
         .execute(conn)
@@ -31,7 +36,7 @@ pub async fn insert(conn: &mut PgConnection, note: &Note) -> Result<(), sqlx::Er
         "INSERT INTO erasure_notes (what, account_id, object_id, name, with_memories, at) VALUES ($1, $2, $3, $4, $5, $6)",
         note.what.as_column(),
         note.user,
-        note.id,
+        id_of(note.what, note.id),
         note.name,
         note.with_memories,
         note.at,

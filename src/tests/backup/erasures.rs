@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use keepsake::backup::{BackupError, BackupFile, ErasuresFile};
+use keepsake::backup::{self, BackupError, BackupFile, ErasuresFile};
 use keepsake::seal::Sealer;
 
 use super::{backed_up, sealer, taken_out, written, written_by};
@@ -105,6 +105,22 @@ async fn a_line_that_was_changed_added_or_cut_out_is_named() {
         assert_eq!(cut.is_err(), is_refused, "{cut:?}");
         assert_eq!(repeated(folder, &whole, &later).unwrap(), [3, 4]);
     }
+}
+
+#[tokio::test]
+async fn an_older_server_on_the_same_database_makes_no_erased_account_of_what_it_does_not_know() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
+    let mut conn = app.db.system_connection().await.unwrap();
+    let notes = keepsake::replay::store::list(&mut conn, 10).await.unwrap();
+    let as_read = keepsake::replay::Note {
+        what: keepsake::replay::NotedAct::Account,
+        ..notes[0].note.clone()
+    };
+    let since = backup::ErasuresSince { notes: vec![as_read], last_mac: None };
+    let (db, now) = (&app.db, app.embeddings.now());
+    backup::repeat(db, &app.accounts, &app.activity, &since, now, || ()).await.unwrap();
+    assert_eq!(app.count("users").await, 1);
 }
 
 #[tokio::test]
