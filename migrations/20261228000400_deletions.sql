@@ -35,9 +35,12 @@ ALTER TABLE erasure_receipts DROP CONSTRAINT erasure_receipts_kind_check;
 ALTER TABLE erasure_receipts ADD CONSTRAINT erasure_receipts_kind_check
     CHECK (kind IN ('item', 'session', 'document', 'account', 'chosen'));
 ALTER TABLE erasure_notes ADD COLUMN position integer;  -- of a message in its session
-ALTER TABLE erasure_notes DROP CONSTRAINT erasure_notes_what_check;
-ALTER TABLE erasure_notes ADD CONSTRAINT erasure_notes_what_check
-    CHECK (what IN ('memory', 'session', 'document', 'account', 'message', 'entity'));
+ALTER TABLE erasure_notes DROP CONSTRAINT erasure_notes_what_check, ADD CONSTRAINT erasure_notes_what_check CHECK (what IN (
+    'memory', 'session', 'document', 'account', 'message', 'entity',
+    'token_revoked', 'service_token_revoked', 'account_disabled', 'account_enabled', 'admin_demoted', 'admin_promoted',
+    'team_left', 'webhook_deleted', 'agent_off', 'agent_on', 'memory_off', 'memory_on', 'chat_off', 'chat_on',
+    'embeddings_off', 'embeddings_on', 'chat_endpoint_removed', 'embedding_endpoint_removed',
+    'endpoint_disallowed', 'endpoint_allowed'));
 
 -- Those that are waiting for Undo on the day of the upgrade.
 INSERT INTO deletions (user_id, receipt, kind, memories, sessions, message_sessions, message_positions, entities, calls,
@@ -213,17 +216,17 @@ REVOKE ALL ON FUNCTION erase_chosen(text, integer, text, timestamptz) FROM PUBLI
 GRANT EXECUTE ON FUNCTION erase_chosen(text, integer, text, timestamptz) TO keepsake_app;
 
 -- For a restore: a message or an entity again.
-CREATE FUNCTION erase_again(what text, object bigint, at_position integer, instead text) RETURNS boolean
+CREATE FUNCTION erase_again(is_message boolean, object bigint, at_position integer, instead text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     me   CONSTANT bigint := current_user_id();
     gone jsonb;
 BEGIN
-    gone := CASE what WHEN 'message' THEN remove_message(me, object, at_position, instead) ELSE remove_entity(me, object) END;
+    gone := CASE WHEN is_message THEN remove_message(me, object, at_position, instead) ELSE remove_entity(me, object) END;
     RETURN gone <> '{}' AND gone <> '{"entities": 0}';
 END $$;
-REVOKE ALL ON FUNCTION erase_again(text, bigint, integer, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION erase_again(text, bigint, integer, text) TO keepsake_app;
+REVOKE ALL ON FUNCTION erase_again(boolean, bigint, integer, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION erase_again(boolean, bigint, integer, text) TO keepsake_app;
 
 -- On a database that is distributed already; Citus takes no subquery in a policy, and there the app role acts.
 DO $$

@@ -31,6 +31,7 @@
 //! | [`providers`] | embedding providers and chat models: `settings/` of the endpoints of both, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/encoder`; `chat/`: chat models, and their daily limits |
 //! | [`redaction`] | secrets in texts that come in: found by a rule set (`rules/`), stored with a warning, replaced or refused, before anything of a text is stored; `<private>` sections are removed (docs/secrets.md) |
 //! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
+//! | [`replay`] | notes of what was erased, revoked or switched off, which a restore of an older backup repeats |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · metrics · what a panic may log · encrypted secrets |
@@ -159,6 +160,7 @@ pub mod providers;
 pub mod queue;
 pub mod recall;
 pub mod redaction;
+pub mod replay;
 pub mod seal;
 pub mod search;
 pub mod serve;

@@ -19,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use keepsake::accounts::model::parse_expires_days;
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
+use keepsake::backup::FileTrust;
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
 use keepsake::panics;
@@ -113,8 +114,13 @@ const RESTORE: &str = "Example:
   KEEPSAKE_DATA_DIR=./new keepsake restore keepsake.tar
 
 Restores into a new data folder, or into an empty database at KEEPSAKE_DATABASE_URL; refuses one with accounts.
-No server may run on it. The file is checked first. What was erased after the backup is erased again, from
-erasures.jsonl beside the file. Web sessions, invitations and links for new passwords end.";
+No server may run on it. Put the secret key of the lost server into place first: the file's signature is checked
+with it before anything is loaded. What was erased and revoked after the backup is erased and revoked again, from
+erasures.jsonl beside the file. Web sessions, invitations and links for new passwords end.
+
+Backups of version 0.2.0 are not signed. --unsigned restores a file that nobody vouches for: whoever could write it
+chooses the accounts, their rights and every memory, and which erasures and revocations are repeated. Only rows are
+loaded, without a superuser's rights.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -215,9 +221,12 @@ struct RestoreArgs {
     /// A file that `keepsake backup` or the nightly job wrote
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Erasures to repeat [default: erasures.jsonl beside FILE, if there is one]
+    /// Erasures and revocations to repeat [default: erasures.jsonl beside FILE, if there is one]
     #[arg(long, value_name = "FILE")]
     erasures: Option<PathBuf>,
+    /// Restore although this server has not signed FILE, or not all of the erasures; says which
+    #[arg(long)]
+    unsigned: bool,
 }
 
 #[derive(Args)]
@@ -385,8 +394,9 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Backup(BackupArgs { file, force }) => {
             snapshot::back_up(&config, &file, force).await
         }
-        Command::Restore(RestoreArgs { file, erasures }) => {
-            snapshot::restore(&config, &file, erasures.as_deref()).await
+        Command::Restore(RestoreArgs { file, erasures, unsigned }) => {
+            let trust = if unsigned { FileTrust::Anything } else { FileTrust::Signed };
+            snapshot::restore(&config, &file, erasures.as_deref(), trust).await
         }
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,

@@ -81,7 +81,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
 }
 
 fn jobs_of(config: &Config, database: &Database, core: &Core) -> JobContext {
-    core.job_context().with_backups(wiring::backups(config, database))
+    core.job_context().with_backups(wiring::backups(config, database, core))
 }
 
 /// The job workers of this process.

@@ -167,10 +167,20 @@ fn is_unreachable(error: &sqlx::Error) -> bool {
 }
 
 /// `None` where no backup folder is set.
-pub fn backups(config: &Config, database: &Database) -> Option<Backups> {
+pub fn backups(config: &Config, database: &Database, core: &Core) -> Option<Backups> {
     let folder = config.backup_dir.clone()?;
     let options = database.options().clone();
-    Some(Backups::new(options, folder, config.data_dir.clone()))
+    Some(Backups::new(options, folder, config.data_dir.clone(), core.sealer.clone()))
+}
+
+/// Of the server, which makes a key where there is none.
+pub fn sealer(config: &Config) -> anyhow::Result<Sealer> {
+    Sealer::of(config.secret_key.as_ref(), &config.old_secret_keys, &config.data_dir)
+}
+
+/// `None` where there is no key.
+pub fn existing_sealer(config: &Config) -> anyhow::Result<Option<Sealer>> {
+    Sealer::of_existing(config.secret_key.as_ref(), &config.old_secret_keys, &config.data_dir)
 }
 
 /// For a command that records no calls.
@@ -189,6 +199,7 @@ pub struct Core {
     pub activity: Activity,
     pub webhooks: Webhooks,
     document_fetcher: DocumentFetcher,
+    sealer: Sealer,
     clock: SharedClock,
 }
 
@@ -201,7 +212,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
         .transpose()?;
     let embedder = Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone());
-    let sealer = Sealer::of(config.secret_key.as_ref(), &config.old_secret_keys, &config.data_dir)?;
+    let sealer = sealer(config)?;
     let document_fetcher = embedder.document_fetcher();
     let chat_model = embedder.chat_model();
     let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
@@ -212,7 +223,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         sealer.clone(),
         config.public_url.clone(),
     );
-    let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer, offered);
+    let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer.clone(), offered);
     let reader = Reader::new(config.reader_bytes);
     Ok(Core {
         search: Search::new(db.clone(), embeddings, reader),
@@ -220,6 +231,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         document_fetcher,
         activity: Activity::new(db.clone(), clock.clone()),
         webhooks,
+        sealer,
         clock,
     })
 }

@@ -5,14 +5,13 @@ the tokens and passwords of before, and no web session of before.
     end2end/reliability/recovery.py [--items 300] [--json FILE] | --short
 
 Fills a server, backs it up while it runs (`keepsake backup`), and restores it twice (`keepsake restore`): into
-another data folder, and into a separate PostgreSQL. A second backup is made by a role that is no superuser. Needs
-the release binary (`make build`).
+another data folder, and into a separate PostgreSQL. A second backup is made by a role that is no superuser. The secret key
+goes with the backup, since it is signed. Needs the release binary (`make build`).
 """
 
 import argparse
 import asyncio
 import json
-import os
 import random
 import subprocess
 import time
@@ -32,7 +31,7 @@ COUNTS = """SELECT string_agg(format('SELECT %L, count(*) FROM %I.%I', n.nspname
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')"""
 # Ended by a restore.
-ENDED = ("public.web_sessions", "public.team_invitations")
+ENDED = ("public.web_sessions", "public.team_invitations", "public.erasure_notes")
 
 
 def counts(postgres, url):
@@ -145,7 +144,7 @@ async def restored(name, source, home, backup, before, at_first, secret):
     wrong = []
     began = time.monotonic()
     try:
-        # The key goes with the backup: it opens the providers' keys.
+        # The key goes with the backup: it checks the signature, and opens the providers' keys.
         (server.data / "secret-key").write_bytes(secret)
         if cluster:
             until_up(cluster)
@@ -238,7 +237,7 @@ async def main():
             wrong += backup_without_superuser(server, postgres, home, before)
         finally:
             server.stop()
-        secret = (server.data / "secret-key").read_bytes() if (server.data / "secret-key").exists() else os.urandom(32)
+        secret = (server.data / "secret-key").read_bytes()
         for name in ("embedded", "separate"):
             row, found = await restored(name, source, home, backup, before, at_first, secret)
             rows.append(row)

@@ -9,6 +9,7 @@ use super::{AccountError, Accounts, address_taken, invitations, store};
 use crate::clock::Zone;
 use crate::config::SignUp;
 use crate::input::Invalid;
+use crate::replay::{NotedAct, note_own};
 
 const OFFER_KEPT: Duration = Duration::seconds(5);
 
@@ -185,8 +186,11 @@ impl Accounts {
 
     /// Takes effect at the next call of any agent of the user.
     pub async fn switch_user_memory(&self, user: UserId, on: bool) -> Result<(), AccountError> {
+        let now = self.clock.now();
         let mut tx = self.db.as_user(user).await?;
-        store::switch_user_memory(&mut tx, user, on, self.clock.now()).await?;
+        store::switch_user_memory(&mut tx, user, on, now).await?;
+        let noted = if on { NotedAct::MemoryOn } else { NotedAct::MemoryOff };
+        note_own(&mut tx, noted, None, now).await?;
         tx.commit().await?;
         Ok(())
     }

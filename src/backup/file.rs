@@ -1,5 +1,5 @@
-//! The file of a backup: a tar archive of `manifest.json`, `database.dump` (pg_dump's custom format) and
-//! `SHA256SUMS` of both, so that `tar` and `sha256sum -c` read it. It is written under a temporary name and
+//! The file of a backup: a tar archive of `manifest.json`, `database.dump` (pg_dump's custom format), `SHA256SUMS` of both,
+//! so that `tar` and `sha256sum -c` read it, and `HMAC`, the server's signature of these sums. It is written under a temporary name and
 //! renamed when it is complete and on the disk. Readable by its owner only: it is every user's memory.
 
 use std::fs::File;
@@ -12,12 +12,17 @@ use tempfile::NamedTempFile;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 
 use super::model::{BackupError, FORMAT, Manifest, failed_to};
+use super::signature;
+use crate::seal::{MacRefusal, Sealer};
 
 /// Of files that are being written.
 pub(super) const UNFINISHED: &str = ".keepsake-backup-";
 const MANIFEST: &str = "manifest.json";
 const DUMP: &str = "database.dump";
 const SUMS: &str = "SHA256SUMS";
+const HMAC: &str = "HMAC";
+/// Of the manifest.
+const SIGNED_SINCE: u32 = 2;
 const BLOCK: u64 = 512;
 /// A manifest has a line for each table; the sums are two lines.
 const SMALL_ENTRY_MAX_BYTES: u64 = 1 << 20;
@@ -73,11 +78,17 @@ impl BackupWriter {
     }
 
     /// Ends the archive and gives it its name. Returns its size in bytes.
-    pub(super) async fn finish(mut self, replace: bool) -> Result<u64, BackupError> {
+    pub(super) async fn finish(
+        mut self,
+        sealer: &Sealer,
+        replace: bool,
+    ) -> Result<u64, BackupError> {
         let dump_sum = hex(&std::mem::take(&mut self.dump_sum).finalize());
         self.put(&vec![0; padding(self.dump_bytes) as usize]).await?;
         let sums = format!("{}  {MANIFEST}\n{dump_sum}  {DUMP}\n", self.manifest_sum);
         self.put_entry(SUMS, sums.as_bytes()).await?;
+        let mac = format!("{}\n", signature::sign_file(sealer, &sums));
+        self.put_entry(HMAC, mac.as_bytes()).await?;
         self.put(&[0; 2 * BLOCK as usize]).await?;
         let header = self.header(DUMP, self.dump_bytes)?;
         let path = self.path.clone();
@@ -129,7 +140,7 @@ impl BackupWriter {
     }
 }
 
-/// A backup whose manifest is read. Its checksums are not compared before [`Self::check`].
+/// A backup whose manifest is read. Nothing of it is to be believed before [`Self::check_signature`] and [`Self::check`].
 #[derive(Clone, Debug)]
 pub struct BackupFile {
     pub path: PathBuf,
@@ -141,6 +152,9 @@ pub struct BackupFile {
     /// Whether the manifest is as its checksum says.
     is_manifest_whole: bool,
     dump_sum: String,
+    sums: String,
+    /// `None` for a file of version 0.2.0.
+    mac: Option<String>,
 }
 
 impl BackupFile {
@@ -164,9 +178,16 @@ impl BackupFile {
         let dump = entries.next().and_then(Result::ok).ok_or_else(cut)?;
         let (dump_at, dump_bytes) = (dump.raw_file_position(), dump.size());
         drop(dump);
-        let last = entries.next().and_then(Result::ok);
-        let sums = last.and_then(|mut entry| small(&mut entry, SUMS));
-        let sums = String::from_utf8(sums.ok_or_else(cut)?).map_err(|_| cut())?;
+        let mut next = |name: &str| {
+            let entry = entries.next().and_then(Result::ok);
+            let text = entry.and_then(|mut entry| small(&mut entry, name));
+            text.and_then(|text| String::from_utf8(text).ok())
+        };
+        let sums = next(SUMS).ok_or_else(cut)?;
+        let mac = next(HMAC).map(|mac| mac.trim_end().to_owned());
+        if mac.is_none() && manifest.format >= SIGNED_SINCE {
+            return Err(cut());
+        }
         let sum_of = |name: &str| {
             let mut lines = sums.lines().filter_map(|line| line.split_once("  "));
             lines.find(|(_, of)| *of == name).map(|(sum, _)| sum)
@@ -180,6 +201,24 @@ impl BackupFile {
             dump_bytes,
             is_manifest_whole: sum_of(MANIFEST) == Some(&hex(&Sha256::digest(&text))),
             dump_sum,
+            sums,
+            mac,
+        })
+    }
+
+    /// Whether this server has made it, if its checksums are right. Reads nothing more.
+    ///
+    /// # Errors
+    /// [`BackupError::Unsigned`], [`BackupError::OtherKey`], [`BackupError::Forged`].
+    pub fn check_signature(&self, sealer: &Sealer) -> Result<(), BackupError> {
+        let path = || self.path.clone();
+        if !self.is_manifest_whole {
+            return Err(self.differs());
+        }
+        let mac = self.mac.as_ref().ok_or_else(|| BackupError::Unsigned(path()))?;
+        signature::check_file(sealer, &self.sums, mac).map_err(|refusal| match refusal {
+            MacRefusal::OtherKey => BackupError::OtherKey(path()),
+            MacRefusal::Wrong => BackupError::Forged(path()),
         })
     }
 
@@ -201,12 +240,22 @@ impl BackupFile {
                 return Err(BackupError::Interrupted);
             }
         }
-        match self.is_manifest_whole && hex(&sum.finalize()) == self.dump_sum {
-            true => Ok(()),
-            false => {
-                Err(BackupError::Damaged { path: self.path.clone(), what: "its checksum differs" })
-            }
+        match self.is_manifest_whole {
+            true => self.is_dump(sum),
+            false => Err(self.differs()),
         }
+    }
+
+    /// Whether this is the checksum of the dump.
+    pub(super) fn is_dump(&self, sum: Sha256) -> Result<(), BackupError> {
+        match hex(&sum.finalize()) == self.dump_sum {
+            true => Ok(()),
+            false => Err(self.differs()),
+        }
+    }
+
+    fn differs(&self) -> BackupError {
+        BackupError::Damaged { path: self.path.clone(), what: "its checksum differs" }
     }
 }
 

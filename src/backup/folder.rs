@@ -1,9 +1,9 @@
-//! The backup folder: which files are kept, how much disk a backup needs, and the erasures beside the backups.
+//! The backup folder: which files are kept, and how much disk a backup needs.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration as StdDuration;
 
@@ -11,9 +11,10 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::{format_description, time};
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
-use super::file::{BackupFile, UNFINISHED, sync_folder_of};
+use super::erasures::ERASURES;
+use super::file::{BackupFile, UNFINISHED};
 use super::model::{BackupError, failed_to};
-use crate::erasure::ErasureNote;
+use crate::seal::Sealer;
 
 /// Newest first, whenever they were made.
 const KEPT_ALWAYS: usize = 3;
@@ -24,11 +25,6 @@ const KEPT_WEEKS: usize = 4;
 const FREE_MIN_BYTES: u64 = 256 << 20;
 /// What a killed server left unfinished.
 const UNFINISHED_KEPT: StdDuration = StdDuration::from_secs(24 * 3_600);
-/// More than what is appended at once.
-const TAIL_MAX_BYTES: u64 = 1 << 20;
-pub const ERASURES: &str = "erasures.jsonl";
-/// An erasure is noted with the time at which it began. One that began this long before a backup has ended before it.
-const ERASURE_MAX: Duration = Duration::hours(1);
 /// Of a backup that the job makes, in UTC.
 const NAME: &[BorrowedFormatItem<'_>] =
     format_description!("keepsake-[year]-[month]-[day]T[hour][minute][second]Z.tar");
@@ -144,35 +140,6 @@ impl BackupFolder<'_> {
             _ => Ok(()),
         }
     }
-
-    /// Appends erasures, durably. A line that is there twice does no harm.
-    pub(super) fn append(&self, notes: &[ErasureNote]) -> Result<(), BackupError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(self.0);
-        made.map_err(failed_to("make the folder", self.0))?;
-        let path = self.path_of(ERASURES);
-        let is_new = !path.exists();
-        let mut lines = String::new();
-        for note in notes {
-            lines += &serde_json::to_string(note).unwrap_or_default();
-            lines.push('\n');
-        }
-        let mut options = OpenOptions::new();
-        let opened =
-            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let written = opened.and_then(|mut file| {
-            // A crash in the middle of a line: its erasure is among these again.
-            let end = end_of_lines(&mut file)?;
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end))?;
-            file.write_all(lines.as_bytes())?;
-            file.sync_all()
-        });
-        written.map_err(failed_to("write", &path))?;
-        if is_new {
-            sync_folder_of(&path)?;
-        }
-        Ok(())
-    }
 }
 
 #[derive(Default)]
@@ -181,47 +148,25 @@ pub(super) struct FolderListing {
     pub(super) found: Vec<(String, BackupFile)>,
 }
 
-/// After the last line that is whole.
-fn end_of_lines(file: &mut File) -> io::Result<u64> {
-    let bytes = file.seek(SeekFrom::End(0))?;
-    let begin = bytes.saturating_sub(TAIL_MAX_BYTES);
-    file.seek(SeekFrom::Start(begin))?;
-    let mut tail = Vec::new();
-    file.take(TAIL_MAX_BYTES).read_to_end(&mut tail)?;
-    let last = tail.iter().rposition(|byte| *byte == b'\n');
-    Ok(begin + last.map_or(0, |at| at as u64 + 1))
-}
-
 fn is_old(path: &Path) -> bool {
     let modified = fs::metadata(path).and_then(|about| about.modified());
     modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNFINISHED_KEPT))
 }
 
-/// Erasures of the file that a backup of `made_at` may lack, oldest first; none if there is no file. A last line that
-/// was cut off by a crash is skipped.
-pub fn read_erasures(
-    path: &Path,
+/// The last lines of `erasures.jsonl` that backups beside it know which this server has signed, and made after this time.
+pub(super) fn known_to_newer(
+    erasures: &Path,
+    sealer: &Sealer,
     made_at: OffsetDateTime,
-) -> Result<Vec<ErasureNote>, BackupError> {
-    let since = made_at - ERASURE_MAX;
-    let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        file => file.map_err(failed_to("read", path))?,
-    };
-    let (mut notes, mut bad) = (Vec::new(), None);
-    for (n, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(failed_to("read", path))?;
-        if let Some(line) = bad {
-            return Err(BackupError::BadErasure { path: path.to_path_buf(), line });
-        }
-        match serde_json::from_str::<ErasureNote>(&line) {
-            Ok(note) if note.at > since => notes.push(note),
-            Ok(_) => {}
-            Err(_) if line.trim().is_empty() => {}
-            Err(_) => bad = Some(n + 1),
-        }
-    }
-    Ok(notes)
+) -> Vec<String> {
+    let folder = erasures.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let backups = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "tar"))
+        .filter_map(|path| BackupFile::open(&path).ok())
+        .filter(|file| file.manifest.made_at > made_at && file.check_signature(sealer).is_ok());
+    backups.filter_map(|file| file.manifest.erasures).collect()
 }
 
 #[cfg(test)]

@@ -12,10 +12,13 @@ use super::file::BackupWriter;
 use super::model::{BackupError, BackupProgress, FORMAT, Manifest};
 use super::programs::{ClientPrograms, DumpTarget};
 use super::store;
+use crate::seal::Sealer;
 
 /// What is backed up, and where to.
 pub struct BackupOrder<'a> {
     pub options: &'a PgConnectOptions,
+    /// Signs it.
+    pub sealer: &'a Sealer,
     /// Its PostgreSQL's programs are preferred.
     pub data_dir: &'a Path,
     pub path: &'a Path,
@@ -46,6 +49,7 @@ pub async fn make(
         schema,
         postgres: programs.major,
         made_at: now,
+        erasures: store::last_mac(&mut conn).await?,
         rows: store::count_rows(&mut conn).await?,
     };
     let mut writer = BackupWriter::create(order.path, &manifest).await?;
@@ -61,7 +65,7 @@ pub async fn make(
         tell(BackupProgress { done, total })
     });
     dumping.await?;
-    let bytes = writer.finish(order.replace).await?;
+    let bytes = writer.finish(order.sealer, order.replace).await?;
     tell(BackupProgress { done: total, total });
     conn.close().await?;
     Ok((manifest, bytes))

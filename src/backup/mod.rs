@@ -1,20 +1,26 @@
 //! Backups of the whole database: made while the server runs, verified in a throwaway database, and restored into
 //! an empty one (docs/backup.md). In reading order: `model.rs` is the manifest, [`file`](BackupFile) the archive,
-//! `programs.rs` runs pg_dump and pg_restore, `make.rs` and `load.rs` are the two commands, `folder.rs` says
-//! which files are kept; here is what the job does every minute.
+//! `signature.rs` says who made it, `programs.rs` runs pg_dump and pg_restore, `make.rs` and `load.rs` are the two commands,
+//! `contents.rs` and `loader.rs` what is loaded and as whom, `folder.rs` says which files are kept; `erasures.rs` writes and
+//! reads what was erased and revoked since, and `repeat.rs` repeats it; here is what the job does every minute.
 //!
 //! A backup is every user's memory: it must never be served over the web. It never holds the secret key.
 
+mod contents;
+mod erasures;
 mod file;
 mod folder;
 mod load;
+mod loader;
 mod make;
 mod model;
 mod programs;
+mod repeat;
+mod signature;
 mod store;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -22,14 +28,17 @@ use time::OffsetDateTime;
 
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::db::Db;
-use crate::erasure::{self, ErasureNote};
 use crate::queue::{self, SERVER};
+use crate::seal::Sealer;
+pub use erasures::{ERASURES, ErasuresFile, ErasuresSince, erasures_beside};
 pub use file::BackupFile;
+pub use folder::next_night;
 use folder::{BackupFolder, FolderListing};
-pub use folder::{ERASURES, next_night, read_erasures};
-pub use load::{check, restore};
+pub use load::{Restored, check, restore};
 pub use make::{BackupOrder, make};
 pub use model::{BackupError, BackupProgress, Manifest};
+pub use repeat::{Repeated, repeat};
+pub use signature::FileTrust;
 pub use store::{BackupState, ListedBackup, list, state};
 
 /// The job's name.
@@ -45,14 +54,20 @@ pub struct Backups {
     options: PgConnectOptions,
     folder: PathBuf,
     data_dir: PathBuf,
+    sealer: Sealer,
 }
 
 impl Backups {
-    pub fn new(options: PgConnectOptions, folder: PathBuf, data_dir: PathBuf) -> Self {
-        Self { options, folder, data_dir }
+    pub fn new(
+        options: PgConnectOptions,
+        folder: PathBuf,
+        data_dir: PathBuf,
+        sealer: Sealer,
+    ) -> Self {
+        Self { options, folder, data_dir, sealer }
     }
 
-    /// Writes noted erasures to their file, makes a backup if a night has come or an admin asked, and verifies the
+    /// Writes noted erasures and revocations to their file, makes a backup if a night has come or an admin asked, and verifies the
     /// newest if an admin asked. Returns how much was done. `go_on` returns false when the process stops.
     ///
     /// # Errors
@@ -88,13 +103,13 @@ impl Backups {
             store::begin_nights(&mut conn, now).await?;
             state(&mut conn).await?
         };
-        let listed = self.list_again(db).await?;
+        let listed = self.list_again(db, now).await?;
         if is_due(&state, &listed, now) {
             within(self.make_one(&listed, now, go_on.clone())).await?;
             let mut conn = db.system_connection().await?;
             store::note_made(&mut conn, now).await?;
             drop(conn);
-            self.rotate(db).await?;
+            self.rotate(db, now).await?;
             done += 1;
         }
         if state.verify_asked_at.is_some() {
@@ -105,8 +120,8 @@ impl Backups {
     }
 
     async fn write_erasures(&self, db: &Db) -> Result<usize, BackupError> {
-        erasure::drain_notes(db, async |notes: Vec<ErasureNote>| {
-            self.in_folder(move |folder| folder.append(&notes)).await
+        erasures::drain(db, &self.sealer, async |lines: String| {
+            self.in_folder(move |folder| erasures::append(folder.0, &lines)).await
         })
         .await
     }
@@ -123,6 +138,7 @@ impl Backups {
         let path = self.folder.join(folder::name_for(now));
         let order = BackupOrder {
             options: &self.options,
+            sealer: &self.sealer,
             data_dir: &self.data_dir,
             path: &path,
             replace: true,
@@ -132,8 +148,8 @@ impl Backups {
         Ok(())
     }
 
-    async fn rotate(&self, db: &Db) -> Result<(), BackupError> {
-        let listed = self.list_again(db).await?;
+    async fn rotate(&self, db: &Db, now: OffsetDateTime) -> Result<(), BackupError> {
+        let listed = self.list_again(db, now).await?;
         let all = listed.into_iter().map(|one| (one.name, one.made_at));
         let gone = folder::superfluous(all.collect());
         let names = gone.clone();
@@ -149,7 +165,7 @@ impl Backups {
         now: OffsetDateTime,
         go_on: impl Fn() -> bool + Clone + Send + 'static,
     ) -> Result<(), BackupError> {
-        let newest = self.list_again(db).await?.into_iter().next();
+        let newest = self.list_again(db, now).await?.into_iter().next();
         let name = newest.map(|newest| newest.name).unwrap_or_default();
         let verified = match name.as_str() {
             "" => Err(BackupError::Nothing(self.folder.clone())),
@@ -177,13 +193,18 @@ impl Backups {
         let path = self.folder.join(name);
         let opened = tokio::task::spawn_blocking(move || BackupFile::open(&path));
         let file = opened.await.unwrap_or(Err(BackupError::Interrupted))?;
+        file.check_signature(&self.sealer)?;
         let go_on_checking = go_on.clone();
         check(&file, move |_| go_on_checking()).await?;
         load::verify(&file, &self.options, &self.data_dir, go_on).await
     }
 
     /// Brings the list in line with the folder. Newest first.
-    async fn list_again(&self, db: &Db) -> Result<Vec<ListedBackup>, BackupError> {
+    async fn list_again(
+        &self,
+        db: &Db,
+        now: OffsetDateTime,
+    ) -> Result<Vec<ListedBackup>, BackupError> {
         let listed = list(&mut *db.system_connection().await?).await?;
         let known: BTreeSet<String> = listed.iter().map(|one| one.name.clone()).collect();
         let FolderListing { known: there, found } =
@@ -199,9 +220,24 @@ impl Backups {
         let mut conn = db.system_connection().await?;
         store::remove(&mut conn, &gone).await?;
         for (name, file) in found {
-            store::insert(&mut conn, &listed_as(name, &file)).await?;
+            store::insert(&mut conn, &self.listed_as(name, &file, now)).await?;
         }
         Ok(list(&mut conn).await?)
+    }
+
+    /// One that this server has not signed is never loaded, which the list says at once.
+    fn listed_as(&self, name: String, file: &BackupFile, now: OffsetDateTime) -> ListedBackup {
+        let verify_problem =
+            file.check_signature(&self.sealer).err().map(|error| error.to_string());
+        ListedBackup {
+            name,
+            made_at: file.manifest.made_at,
+            bytes: i64::try_from(file.bytes).unwrap_or(i64::MAX),
+            version: file.manifest.keepsake.clone(),
+            rows_total: file.manifest.rows_total(),
+            verified_at: verify_problem.as_ref().map(|_| now),
+            verify_problem,
+        }
     }
 
     async fn in_folder<T: Send + 'static>(
@@ -217,18 +253,6 @@ impl Backups {
 async fn within<T>(work: impl Future<Output = Result<T, BackupError>>) -> Result<T, BackupError> {
     let done = tokio::time::timeout(RUN_MAX, work).await;
     done.unwrap_or(Err(BackupError::TooSlow(RUN_MAX.as_secs() / 3_600)))
-}
-
-fn listed_as(name: String, file: &BackupFile) -> ListedBackup {
-    ListedBackup {
-        name,
-        made_at: file.manifest.made_at,
-        bytes: i64::try_from(file.bytes).unwrap_or(i64::MAX),
-        version: file.manifest.keepsake.clone(),
-        rows_total: file.manifest.rows_total(),
-        verified_at: None,
-        verify_problem: None,
-    }
 }
 
 /// A missed night is made up for once. A backup of a clock that was ahead does not count.
@@ -264,9 +288,4 @@ async fn record(
 ) -> Result<(), sqlx::Error> {
     let (by, subject) = (AdminActor::current(), AdminSubject::Job(what));
     admin_events::record(conn, by, AdminAction::RunJob, subject, now).await
-}
-
-/// Where erasures of a backup are looked for if nobody says: beside it.
-pub fn erasures_beside(backup: &Path) -> PathBuf {
-    backup.with_file_name(ERASURES)
 }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
+use crate::accounts::AccountError;
 use crate::db::DatabaseError;
 use crate::erasure::ErasureError;
 
-/// Of the file's layout. A reader refuses a higher one.
-pub const FORMAT: u32 = 1;
+/// Of the file's layout. A reader refuses a higher one; 1, of version 0.2.0, is not signed.
+pub const FORMAT: u32 = 2;
 
 /// The first entry of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Manifest {
     pub postgres: u32,
     #[serde(with = "time::serde::rfc3339")]
     pub made_at: OffsetDateTime,
+    /// The MAC of the last line of `erasures.jsonl` that was written when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erasures: Option<String>,
     /// Rows of each table, as `schema.table`, counted in the snapshot that was dumped.
     pub rows: BTreeMap<String, i64>,
 }
@@ -111,8 +115,50 @@ pub enum BackupError {
     NotCleared(String),
     #[error("what was erased since the backup could not be erased again")]
     Erasure(#[from] ErasureError),
-    #[error("line {line} of {} is not an erasure: mend or remove it", .path.display())]
+    #[error("what was revoked since the backup could not be revoked again")]
+    Revocation(#[from] AccountError),
+    #[error("line {line} of {} is no line of Keepsake: mend or remove it", .path.display())]
     BadErasure { path: PathBuf, line: usize },
+    #[error(
+        "{} is not signed, as all backups of version 0.2.0, so that anybody may have changed it: restore one that is, or give --unsigned if you know that nobody has", .0.display()
+    )]
+    Unsigned(PathBuf),
+    #[error(
+        "{} was signed with another secret key: put the key of the server that made it into the data folder or KEEPSAKE_SECRET_KEY, and keys from before a rotation into KEEPSAKE_SECRET_KEYS_OLD; or give --unsigned if you know that nobody has changed the file", .0.display()
+    )]
+    OtherKey(PathBuf),
+    #[error(
+        "{} was changed after it was made: its signature does not fit; restore another backup (--unsigned takes it all the same)", .0.display()
+    )]
+    Forged(PathBuf),
+    #[error(
+        "there is no secret key to check the backup with: put that of the lost server into {} or KEEPSAKE_SECRET_KEY; without it, --unsigned restores unchecked", .0.display()
+    )]
+    NoSecretKey(PathBuf),
+    #[error(
+        "{} lacks lines that there were when this backup or a newer one beside it was made: give the complete file with --erasures; or give --unsigned, and what the missing lines erased or revoked is back", .path.display()
+    )]
+    ErasuresLack { path: PathBuf },
+    #[error(
+        "line {line} of {} is not signed: remove it if this server has not written it, or give --unsigned", .path.display()
+    )]
+    ErasureUnsigned { path: PathBuf, line: usize },
+    #[error(
+        "line {line} of {} was signed with another secret key: put keys from before a rotation into KEEPSAKE_SECRET_KEYS_OLD, or give --unsigned", .path.display()
+    )]
+    ErasureOtherKey { path: PathBuf, line: usize },
+    #[error(
+        "line {line} of {} was changed, or lines before it are missing: give the file as the server wrote it with --erasures, or give --unsigned", .path.display()
+    )]
+    ErasureForged { path: PathBuf, line: usize },
+    #[error(
+        "{} is of the schema {schema}, which no version of Keepsake has: restore another backup", .path.display()
+    )]
+    UnknownSchema { path: PathBuf, schema: i64 },
+    #[error(
+        "PostgreSQL does not let the role {role} sign in, as which a backup is loaded without a superuser's rights ({why}): allow roles with a password in pg_hba.conf, or restore as a role that is no superuser (docs/backup.md)"
+    )]
+    LoaderRefused { role: String, why: String },
     #[error("it took longer than {0} hours")]
     TooSlow(u64),
     #[error("it was interrupted")]
@@ -121,6 +167,23 @@ pub enum BackupError {
     Prepare(#[from] DatabaseError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
+}
+
+impl BackupError {
+    /// Whether the file may be whole, and only nobody vouches for it.
+    pub(super) fn is_of_trust(&self) -> bool {
+        matches!(
+            self,
+            Self::Unsigned(_)
+                | Self::OtherKey(_)
+                | Self::Forged(_)
+                | Self::NoSecretKey(_)
+                | Self::ErasuresLack { .. }
+                | Self::ErasureUnsigned { .. }
+                | Self::ErasureOtherKey { .. }
+                | Self::ErasureForged { .. }
+        )
+    }
 }
 
 /// For `map_err`: adds the action and the path to an I/O error.

@@ -1,12 +1,15 @@
 //! Runs pg_dump and pg_restore: those of the data folder's PostgreSQL or those in PATH, whichever fit the server. The
 //! password goes through their environment, never through arguments, which other users could read.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Stdio;
 
+use sha2::{Digest, Sha256};
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use url::Url;
 
@@ -40,6 +43,35 @@ pub(super) struct DumpTarget<'a> {
     pub(super) options: &'a PgConnectOptions,
     /// Whether the role of the URL is a superuser; another one acts as `keepsake_owner`.
     pub(super) is_superuser: bool,
+}
+
+/// An archive of pg_dump.
+#[derive(Clone, Copy)]
+pub(super) enum Archive<'a> {
+    Backup(&'a BackupFile),
+    Ours(&'a [u8]),
+}
+
+impl<'a> Archive<'a> {
+    async fn open(self) -> Result<Pin<Box<dyn AsyncRead + Send + 'a>>, BackupError> {
+        let file = match self {
+            Self::Ours(bytes) => return Ok(Box::pin(bytes)),
+            Self::Backup(file) => file,
+        };
+        let opened = async {
+            let mut dump = tokio::fs::File::open(&file.path).await?;
+            dump.seek(std::io::SeekFrom::Start(file.dump_at)).await?;
+            Ok(dump.take(file.dump_bytes))
+        };
+        Ok(Box::pin(opened.await.map_err(failed_to("read", &file.path))?))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Ours(_) => Path::new("schema"),
+            Self::Backup(file) => &file.path,
+        }
+    }
 }
 
 /// A folder of PostgreSQL's programs, or PATH.
@@ -136,52 +168,99 @@ impl ClientPrograms {
         ended(child, PG_DUMP, said).await
     }
 
-    /// Loads the dump into the target, all or nothing. `tell` gets the bytes read, and returns false to stop.
-    pub(super) async fn load(
+    /// The tables, functions and so on of the target, without rows but for those that say which migrations made it.
+    pub(super) async fn dump_schema(
         &self,
         target: &DumpTarget<'_>,
-        file: &BackupFile,
-        mut tell: impl FnMut(u64) -> bool,
+    ) -> Result<Vec<u8>, BackupError> {
+        let mut command = self.command(PG_DUMP, target);
+        command.args(["--format=custom", LOCK_WAIT, "--exclude-table-data=public.[a-z]*"]);
+        if !target.is_superuser {
+            command.args(["--role=keepsake_owner", "--enable-row-security"]);
+        }
+        let child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()), PG_DUMP)?;
+        let output = child.wait_with_output().await;
+        let output = output.map_err(|error| BackupError::ProgramFailed {
+            program: PG_DUMP,
+            said: error.to_string(),
+        })?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => {
+                let mut said = String::new();
+                let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+                lines.lines().for_each(|line| note_error(&mut said, line));
+                Err(BackupError::ProgramFailed { program: PG_DUMP, said: without_content(said) })
+            }
+        }
+    }
+
+    /// The table of contents of an archive, a line an entry.
+    pub(super) async fn list(&self, archive: Archive<'_>) -> Result<String, BackupError> {
+        let mut command = Command::new(path_of(self.bin.as_deref(), PG_RESTORE));
+        command.env("LC_ALL", "C").arg("--list");
+        let listed = self.restore_with(command, archive, |_| true).await?;
+        Ok(String::from_utf8_lossy(&listed).into_owned())
+    }
+
+    /// Restores what `arguments` choose of an archive, all or nothing. `tell` gets the bytes read, and returns false to stop.
+    pub(super) async fn restore(
+        &self,
+        target: &DumpTarget<'_>,
+        arguments: &[OsString],
+        archive: Archive<'_>,
+        tell: impl FnMut(u64) -> bool,
     ) -> Result<(), BackupError> {
         let mut command = self.command(PG_RESTORE, target);
         let database = target.options.get_database().unwrap_or("postgres");
-        command.args([
-            "--exit-on-error",
-            "--single-transaction",
-            "--no-comments",
-            "--dbname",
-            database,
-        ]);
+        command.args(["--exit-on-error", "--single-transaction", "--no-comments"]);
+        command.args(["--dbname", database]).args(arguments);
         if !target.is_superuser {
             command.arg("--role=keepsake_owner");
         }
-        let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::null()), PG_RESTORE)?;
-        let (Some(mut into), Some(err)) = (child.stdin.take(), child.stderr.take()) else {
+        self.restore_with(command, archive, tell).await.map(drop)
+    }
+
+    /// Returns what it prints.
+    async fn restore_with(
+        &self,
+        mut command: Command,
+        archive: Archive<'_>,
+        mut tell: impl FnMut(u64) -> bool,
+    ) -> Result<Vec<u8>, BackupError> {
+        let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()), PG_RESTORE)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(mut into), Some(mut out), Some(err)) = pipes else {
             return Err(BackupError::Interrupted);
         };
         let listening = tokio::spawn(errors_of(err));
-        let read = failed_to("read", &file.path);
-        let opened = async {
-            let mut dump = tokio::fs::File::open(&file.path).await?;
-            dump.seek(std::io::SeekFrom::Start(file.dump_at)).await?;
-            Ok(dump.take(file.dump_bytes))
-        };
-        let mut dump = opened.await.map_err(read)?;
-        let (mut chunk, mut done) = (vec![0; CHUNK], 0);
-        loop {
-            let n = dump.read(&mut chunk).await.map_err(failed_to("read", &file.path))?;
-            // When it has ended early, it says why.
+        let printing = tokio::spawn(async move {
+            let mut printed = Vec::new();
+            out.read_to_end(&mut printed).await.map(|_| printed)
+        });
+        let mut source = archive.open().await?;
+        let (mut chunk, mut done, mut sum) = (vec![0; CHUNK], 0, Sha256::new());
+        let is_read = loop {
+            let n = source.read(&mut chunk).await.map_err(failed_to("read", archive.path()))?;
+            sum.update(&chunk[..n]);
+            // When it has ended early, it says why; it needs no more than the beginning to list it.
             if n == 0 || into.write_all(&chunk[..n]).await.is_err() {
-                break;
+                break n == 0;
             }
             done += n as u64;
             if !tell(done) {
                 return Err(BackupError::Interrupted);
             }
+        };
+        // It may have been replaced since it was checked.
+        if let Archive::Backup(file) = archive
+            && is_read
+        {
+            file.is_dump(sum)?;
         }
         into.shutdown().await.ok();
         drop(into);
-        // Indexes and constraints follow the rows.
+        // Indexes and constraints take longer than reading.
         let waiting = ended(child, PG_RESTORE, String::new());
         tokio::pin!(waiting);
         let loaded = loop {
@@ -198,7 +277,8 @@ impl ClientPrograms {
         loaded.map_err(|_| BackupError::ProgramFailed {
             program: PG_RESTORE,
             said: without_content(said),
-        })
+        })?;
+        Ok(printing.await.ok().and_then(Result::ok).unwrap_or_default())
     }
 
     fn command(&self, program: &str, target: &DumpTarget<'_>) -> Command {

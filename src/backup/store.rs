@@ -95,6 +95,60 @@ pub(super) async fn skip_ids(conn: &mut PgConnection, skipped: i64) -> Result<()
     Ok(())
 }
 
+/// Makes the role that loads: it may add rows and set sequences, and sign in for some minutes.
+pub(super) async fn make_loader(
+    conn: &mut PgConnection,
+    role: &str,
+    password: &str,
+    is_superuser: bool,
+) -> Result<(), sqlx::Error> {
+    let (quoted, database, until): (String, String, String) = sqlx::query_as(
+        "SELECT quote_ident($1), quote_ident(current_database()), (clock_timestamp() + interval '10 minutes')::text",
+    )
+    .bind(role)
+    .fetch_one(&mut *conn)
+    .await?;
+    let make = format!("CREATE ROLE {quoted} LOGIN PASSWORD '{password}' VALID UNTIL '{until}'");
+    sqlx::raw_sql(AssertSqlSafe(make)).execute(&mut *conn).await?;
+    if !is_superuser {
+        // To take away again what it has.
+        let grant = AssertSqlSafe(format!("GRANT {quoted} TO CURRENT_USER"));
+        sqlx::raw_sql(grant).execute(&mut *conn).await?;
+    }
+    let may_connect: bool =
+        sqlx::query_scalar("SELECT has_database_privilege($1, current_database(), 'CONNECT')")
+            .bind(role)
+            .fetch_one(&mut *conn)
+            .await?;
+    if !may_connect {
+        let grant = AssertSqlSafe(format!("GRANT CONNECT ON DATABASE {database} TO {quoted}"));
+        sqlx::raw_sql(grant).execute(&mut *conn).await?;
+    }
+    let grants = format!(
+        "GRANT USAGE ON SCHEMA public TO {quoted};
+         SET ROLE keepsake_owner;
+         GRANT INSERT ON ALL TABLES IN SCHEMA public TO {quoted};
+         GRANT UPDATE ON ALL SEQUENCES IN SCHEMA public TO {quoted};
+         RESET ROLE"
+    );
+    sqlx::raw_sql(AssertSqlSafe(grants)).execute(conn).await?;
+    Ok(())
+}
+
+/// With all that it may, in this database.
+pub(super) async fn drop_loader(conn: &mut PgConnection, role: &str) -> Result<(), sqlx::Error> {
+    let found: Option<String> =
+        sqlx::query_scalar("SELECT quote_ident(rolname) FROM pg_roles WHERE rolname = $1")
+            .bind(role)
+            .fetch_optional(&mut *conn)
+            .await?;
+    if let Some(quoted) = found {
+        let drop = AssertSqlSafe(format!("DROP OWNED BY {quoted}; DROP ROLE {quoted}"));
+        sqlx::raw_sql(drop).execute(conn).await?;
+    }
+    Ok(())
+}
+
 /// Marks the throwaway database as one that may be dropped.
 const OURS: &str = "throwaway of keepsake, to verify a backup";
 
@@ -178,13 +232,16 @@ pub(super) async fn insert(
     backup: &ListedBackup,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO backups (name, made_at, bytes, version, rows_total) VALUES ($1, $2, $3, $4, $5)
+        "INSERT INTO backups (name, made_at, bytes, version, rows_total, verified_at, verify_problem)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (name) DO UPDATE SET made_at = $2, bytes = $3, version = $4, rows_total = $5",
         backup.name,
         backup.made_at,
         backup.bytes,
         backup.version,
         backup.rows_total,
+        backup.verified_at,
+        backup.verify_problem,
     )
     .execute(conn)
     .await?;
@@ -279,6 +336,17 @@ pub(super) async fn note_problem(
     sqlx::query!("UPDATE backup_state SET problem = $1, problem_at = $2", problem, now)
         .execute(conn)
         .await?;
+    Ok(())
+}
+
+/// The MAC of the last line of `erasures.jsonl`; `None` before the first.
+pub(super) async fn last_mac(conn: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+    let mac = sqlx::query_scalar!("SELECT notes_mac FROM backup_state").fetch_optional(conn);
+    Ok(mac.await?.flatten())
+}
+
+pub(super) async fn set_last_mac(conn: &mut PgConnection, mac: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!("UPDATE backup_state SET notes_mac = $1", mac).execute(conn).await?;
     Ok(())
 }
 

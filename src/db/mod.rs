@@ -45,6 +45,8 @@ const POSTGRES_VERSION_MIN: i32 = 150_000;
 /// 0.8.2 to 0.8.4 fixed HNSW builds and vacuum (FACTS).
 const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 4] = ["vector", "hstore", "btree_gin", "btree_gist"];
+/// PostgreSQL's names are cut there.
+const NAME_MAX_BYTES: usize = 63;
 const APP: &str = "app";
 const SYSTEM: &str = "system";
 const TOKENS: &str = "tokens";
@@ -179,6 +181,30 @@ pub fn schema_of_this_version() -> i64 {
     MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0)
 }
 
+/// Whether the newest migration of a schema is one of this program's.
+pub fn has_migration(version: i64) -> bool {
+    MIGRATIONS.iter().any(|ours| ours.version == version)
+}
+
+/// Brings an empty database to the schema of an earlier version.
+pub async fn migrate_to(options: &PgConnectOptions, version: i64) -> Result<(), DatabaseError> {
+    let until = MIGRATIONS.iter().filter(|ours| ours.version <= version);
+    let until = Migrator::with_migrations(until.cloned().collect());
+    let mut owner = connect_as_owner(options).await?;
+    until.run_direct(None, &mut owner, false).await.map_err(DatabaseError::Migrate)?;
+    owner.close().await?;
+    Ok(())
+}
+
+/// A database's name with this ending, as long as PostgreSQL's names may be.
+pub fn name_ending(database: &str, ending: &str) -> String {
+    let mut kept = database.len().min(NAME_MAX_BYTES - ending.len());
+    while !database.is_char_boundary(kept) {
+        kept -= 1;
+    }
+    format!("{}{ending}", &database[..kept])
+}
+
 /// Drops all of Keepsake's tables and functions, for a restore into a database that holds no account. Roles and
 /// extensions stay.
 pub async fn clear(options: &PgConnectOptions) -> Result<(), DatabaseError> {
@@ -291,7 +317,7 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
 }
 
 /// insufficient_privilege
-fn lacks_privilege(error: &sqlx::Error) -> bool {
+pub fn lacks_privilege(error: &sqlx::Error) -> bool {
     has_code(error, "42501")
 }
 

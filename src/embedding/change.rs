@@ -11,6 +11,7 @@ use crate::providers::settings::{
 };
 use crate::providers::{EmbeddingReport, EndpointUrl, ProviderError, Reach};
 use crate::queue;
+use crate::replay::{NotedAct, note_own};
 use crate::seal::SecretOwner;
 
 /// The result of saving.
@@ -103,8 +104,8 @@ impl Embeddings {
         let now = self.now();
         let system = self.system_settings().await?;
         let mut tx = self.db.as_writer(user).await?;
-        let mut wanted = settings::of_user(&mut tx, user).await?;
-        wanted.declined = None;
+        let kept = settings::of_user(&mut tx, user).await?;
+        let mut wanted = UserEmbeddingSettings { declined: None, ..kept.clone() };
         let staged = change(&mut wanted)?;
         let effective = wanted.effective(&system);
         let spaces = Spaces::of(&mut tx, user).await?;
@@ -124,6 +125,14 @@ impl Embeddings {
             }
         }
         settings::store::save_embedding_settings(&mut tx, user, &wanted, now).await?;
+        if kept.own_enabled && !wanted.own_enabled {
+            note_own(&mut tx, NotedAct::EmbeddingEndpointRemoved, None, now).await?;
+        }
+        if kept.enabled != wanted.enabled {
+            let noted =
+                if wanted.enabled { NotedAct::EmbeddingsOn } else { NotedAct::EmbeddingsOff };
+            note_own(&mut tx, noted, None, now).await?;
+        }
         store::forget_removed_key(&mut tx, user).await?;
         let followed = self.follow(&mut tx, user, &effective, FollowReason::UserChanged).await?;
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;

@@ -10,6 +10,7 @@ use crate::memories::feed;
 use crate::memories::manage::{ON_ITS_WAY_FOR, UNDO_FOR, find_deletable};
 use crate::memories::{ItemId, MemoryError};
 use crate::queue;
+use crate::replay::{Note, NotedAct};
 use crate::sessions::given;
 
 /// Of each kind, erased in one transaction.
@@ -182,16 +183,12 @@ pub async fn step_of_due(
 }
 
 /// Erases a message or an entity again, after a restore.
-pub(super) async fn again(
-    db: &Db,
-    user: UserId,
-    (what, id, position): (&str, i64, Option<i32>),
-    now: OffsetDateTime,
-) -> Result<(), ErasureError> {
-    let mut tx = db.as_writer(user).await?;
+pub(super) async fn again(db: &Db, note: &Note, now: OffsetDateTime) -> Result<(), ErasureError> {
+    let mut tx = db.as_writer(UserId(note.user)).await?;
     feed::store::set_erasure_time(&mut tx, now).await?;
-    let instead = given::deleted(now);
-    let was_there = store::erase_again(&mut tx, (what, id, position), &instead).await?;
+    let (is_message, instead) = (note.what == NotedAct::Message, given::deleted(now));
+    let what = (is_message, note.id.unwrap_or_default(), note.position);
+    let was_there = store::erase_again(&mut tx, what, &instead).await?;
     tx.commit().await?;
     was_there.then_some(()).ok_or(ErasureError::Gone)
 }

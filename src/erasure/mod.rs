@@ -7,17 +7,16 @@
 //! ([`step`]) that any worker can take. The progress is in the receipt's row, so that a crash only delays it.
 
 pub mod about;
+mod again;
 mod chosen;
-mod notes;
 mod store;
 
 use std::collections::BTreeMap;
 
+pub use again::repeat;
 pub use chosen::{
     Chosen, delete_item_soon, delete_soon, keep, keep_item, step_of_due, users_with_deletions,
 };
-pub use notes::{drain_notes, prune_notes, repeat};
-use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -25,6 +24,7 @@ use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::{ItemId, feed};
 use crate::queue;
+use crate::replay::{self, Note, NotedAct, note_own};
 use crate::sessions::SessionId;
 
 /// Limits a step to some tens of milliseconds, since others wait for its locks.
@@ -66,59 +66,6 @@ pub enum ErasureKind {
     Account,
     /// What was found about something, as its person chose.
     Chosen,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErasedObject {
-    Memory,
-    Session,
-    Document,
-    Account,
-    Message,
-    Entity,
-}
-
-impl ErasedObject {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Session => "session",
-            Self::Document => "document",
-            Self::Account => "account",
-            Self::Message => "message",
-            Self::Entity => "entity",
-        }
-    }
-
-    fn of_column(what: &str) -> Self {
-        match what {
-            "memory" => Self::Memory,
-            "session" => Self::Session,
-            "document" => Self::Document,
-            "message" => Self::Message,
-            "entity" => Self::Entity,
-            _ => Self::Account,
-        }
-    }
-}
-
-/// One line of the file: ids, no content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErasureNote {
-    pub what: ErasedObject,
-    pub user: i64,
-    /// `None` for an account; of a message, its session's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<i64>,
-    /// Of a message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub position: Option<i32>,
-    /// Of a session: its memories were erased too.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub with_memories: bool,
-    #[serde(with = "time::serde::rfc3339")]
-    pub at: OffsetDateTime,
 }
 
 /// What happens to the memories that were extracted from an erased session.
@@ -181,8 +128,8 @@ pub async fn session(
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
-    let what = ErasedObject::Session;
-    store::note(&mut tx, what, session.0, with_memories, now).await?;
+    let what = NotedAct::Session;
+    replay::store::insert_own(&mut tx, what, Some(session.0), with_memories, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -203,7 +150,7 @@ pub async fn document(
     if !store::erase_document(&mut tx, document, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
-    store::note(&mut tx, ErasedObject::Document, document, false, now).await?;
+    note_own(&mut tx, NotedAct::Document, Some(document), now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -215,7 +162,8 @@ pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Receipt
     let mut tx = db.as_system().await?;
     match store::begin(&mut tx, user, id.as_str(), now).await?.as_str() {
         "begun" => {
-            store::note_account(&mut tx, user, now).await?;
+            let note = Note::of(NotedAct::Account, user, None, now);
+            replay::store::insert(&mut tx, &note).await?;
             queue::push(&mut tx, user, queue::ERASE, 1, now).await?;
             tx.commit().await?;
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Chosen, ErasedObject, ErasedRows, ErasureKind, ErasureNote, Receipt, ReceiptId};
+use super::{Chosen, ErasedRows, ErasureKind, Receipt, ReceiptId};
 use crate::db::UserId;
 
 /// Erases an item of the transaction's user, as the app role. False if there is no such item.
@@ -153,12 +153,12 @@ pub async fn erase_chosen(
 /// Erases a message or an entity of the transaction's user, as the app role. False if it is not there.
 pub async fn erase_again(
     conn: &mut PgConnection,
-    (what, id, position): (&str, i64, Option<i32>),
+    (is_message, id, position): (bool, i64, Option<i32>),
     instead: &str,
 ) -> Result<bool, sqlx::Error> {
     let erased = sqlx::query_scalar!(
         r#"SELECT erase_again($1, $2, $3, $4) AS "erased!""#,
-        what,
+        is_message,
         id,
         position.unwrap_or_default(),
         instead
@@ -193,25 +193,6 @@ pub async fn erase_document(
 ) -> Result<bool, sqlx::Error> {
     let erased = sqlx::query_scalar!("SELECT erase_document($1, $2, $3)", document, receipt, now);
     Ok(erased.fetch_one(conn).await?.is_some())
-}
-
-/// Notes an erasure of the transaction's user, as the app role.
-pub async fn note(
-    conn: &mut PgConnection,
-    what: ErasedObject,
-    id: i64,
-    with_memories: bool,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    // The function returns void.
-    sqlx::query("SELECT note_erasure($1, $2, $3, $4)")
-        .bind(what.as_str())
-        .bind(id)
-        .bind(with_memories)
-        .bind(now)
-        .execute(conn)
-        .await?;
-    Ok(())
 }
 
 pub async fn item_rows(
@@ -272,58 +253,6 @@ pub async fn begin(
         now
     );
     begun.fetch_one(conn).await
-}
-
-pub async fn note_account(
-    conn: &mut PgConnection,
-    account: UserId,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "INSERT INTO erasure_notes (what, account_id, with_memories, at) VALUES ('account', $1, false, $2)",
-        account.0,
-        now
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Oldest first, with the numbers of their rows.
-pub async fn list_notes(
-    conn: &mut PgConnection,
-    limit: i64,
-) -> Result<(Vec<i64>, Vec<ErasureNote>), sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT id, what, account_id, object_id, position, with_memories, at FROM erasure_notes ORDER BY id LIMIT $1",
-        limit
-    );
-    let rows = rows.fetch_all(conn).await?;
-    let noted = rows.into_iter().map(|row| {
-        let note = ErasureNote {
-            what: ErasedObject::of_column(&row.what),
-            user: row.account_id,
-            id: row.object_id,
-            position: row.position,
-            with_memories: row.with_memories,
-            at: row.at,
-        };
-        (row.id, note)
-    });
-    Ok(noted.unzip())
-}
-
-pub async fn remove_notes(conn: &mut PgConnection, ids: &[i64]) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM erasure_notes WHERE id = ANY ($1)", ids).execute(conn).await?;
-    Ok(())
-}
-
-pub async fn prune_notes(
-    conn: &mut PgConnection,
-    before: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM erasure_notes WHERE at < $1", before).execute(conn).await?;
-    Ok(())
 }
 
 /// Accounts that are being erased, oldest request first.

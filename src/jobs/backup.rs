@@ -1,5 +1,5 @@
-//! Makes the nightly backup and those that an admin asks for, verifies backups, and writes erasures beside them.
-//! On a server without a backup folder it only deletes old notes of erasures.
+//! Makes the nightly backup and those that an admin asks for, verifies backups, and writes erasures and revocations beside
+//! them. On a server without a backup folder it only deletes old notes of these.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use time::Duration as TimeDuration;
 
 use super::{BackgroundJob, JobFailure, JobWork, NextDue};
 use crate::backup::{self, BackupError};
-use crate::erasure;
+use crate::replay;
 
-/// A server without a folder lets erasures wait this long for one that has one.
+/// A server without a folder lets notes wait this long for one that has one.
 const NOTES_KEPT: TimeDuration = TimeDuration::days(7);
 
 pub static JOB: BackgroundJob = BackgroundJob {
     name: backup::JOB,
     title: "Backups",
-    about: "Makes the nightly backup, verifies backups, and writes erasures to the file beside them.",
+    about: "Makes the nightly backup, verifies backups, and writes erasures and revocations to the file beside them.",
     work: JobWork::OfServer(Duration::from_secs(60)),
     schedule: None,
     at_once: 1,
@@ -23,7 +23,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
         Box::pin(async move {
             let now = context.now();
             let Some(backups) = &context.backups else {
-                erasure::prune_notes(&context.db, now - NOTES_KEPT).await?;
+                replay::prune(&context.db, now - NOTES_KEPT).await?;
                 return Ok(NextDue::Done);
             };
             let watched = slice.clone();

@@ -12,9 +12,9 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use hmac::{Hmac, Mac};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use ring::hmac;
 use sha2::{Digest, Sha256};
 
 use file::KeyFile;
@@ -36,6 +36,15 @@ pub enum SealError {
     Damaged,
 }
 
+/// Why a MAC does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacRefusal {
+    /// Made with a key that is not known here.
+    OtherKey,
+    /// Of another message, or no MAC at all.
+    Wrong,
+}
+
 /// What a secret belongs to. It is authenticated, not stored.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretOwner {
@@ -46,7 +55,6 @@ pub struct SecretOwner {
 }
 
 type KeyId = [u8; KEY_ID_BYTES];
-type MarkKey = Hmac<Sha256>;
 
 /// Cheap to clone; hides its keys.
 #[derive(Clone)]
@@ -69,8 +77,8 @@ struct Ring {
 
 struct CipherKey {
     id: KeyId,
-    marks: MarkKey,
     cipher: XChaCha20Poly1305,
+    mac: hmac::Key,
 }
 
 impl CipherKey {
@@ -78,13 +86,9 @@ impl CipherKey {
         let digest = Sha256::new().chain_update(b"keepsake key id").chain_update(key).finalize();
         let mut id = [0; KEY_ID_BYTES];
         id.copy_from_slice(&digest[..KEY_ID_BYTES]);
-        let mark_key =
-            Sha256::new().chain_update(b"keepsake mark key").chain_update(key).finalize();
-        // Its block is 64 bytes, the rest of which is zero.
-        let mut block = hmac::digest::Key::<MarkKey>::default();
-        block[..mark_key.len()].copy_from_slice(&mark_key);
-        let marks = <MarkKey as KeyInit>::new(&block);
-        Arc::new(Self { id, marks, cipher: XChaCha20Poly1305::new(key.into()) })
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), b"keepsake mac");
+        let mac = hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref());
+        Arc::new(Self { id, cipher: XChaCha20Poly1305::new(key.into()), mac })
     }
 }
 
@@ -143,13 +147,40 @@ impl Sealer {
         })))
     }
 
+    /// [`Self::of`] without creating a key; `None` if there is none.
+    pub fn of_existing(
+        configured: Option<&SealKey>,
+        old: &[SealKey],
+        data_dir: &Path,
+    ) -> anyhow::Result<Option<Self>> {
+        let is_there = configured.is_some() || KeyFile::of(data_dir).exists();
+        is_there.then(|| Self::of(configured, old, data_dir)).transpose()
+    }
+
+    /// A MAC (HMAC-SHA256) of the message, for one purpose: key id and tag in hexadecimal digits.
+    pub fn mac(&self, purpose: &'static str, message: &[u8]) -> String {
+        let key = self.newest();
+        let tag = hmac::sign(&key.mac, &of_purpose(purpose, message));
+        key.id.iter().chain(tag.as_ref()).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Compares in constant time.
+    pub fn check_mac(
+        &self,
+        purpose: &'static str,
+        message: &[u8],
+        mac: &str,
+    ) -> Result<(), MacRefusal> {
+        let bytes = from_hex(mac).ok_or(MacRefusal::Wrong)?;
+        let (id, tag) = bytes.split_first_chunk().ok_or(MacRefusal::Wrong)?;
+        let key = self.find(*id).map_err(|_| MacRefusal::OtherKey)?;
+        let checked = hmac::verify(&key.mac, &of_purpose(purpose, message), tag);
+        checked.map_err(|_| MacRefusal::Wrong)
+    }
+
     /// Returns format, key id, nonce and ciphertext.
     pub fn seal(&self, bound: SecretOwner, secret: &str) -> Result<Vec<u8>, SealError> {
-        // A rotation may be about to remove the key that this process knows.
-        if self.0.file_seals {
-            self.look_at_the_file();
-        }
-        let key = self.sealing();
+        let key = self.newest();
         let mut nonce = [0; NONCE_BYTES];
         OsRng.try_fill_bytes(&mut nonce).map_err(|_| SealError::Randomness)?;
         let aad = authenticated(key.id, bound);
@@ -183,11 +214,18 @@ impl Sealer {
         let ring = self.0.ring.read().unwrap_or_else(PoisonError::into_inner);
         let others = ring.known.iter().filter(|key| key.id != ring.sealing.id);
         let mark = |key: &Arc<CipherKey>| {
-            let mut mac = key.marks.clone();
-            mac.update(&authenticated(key.id, bound));
-            URL_SAFE_NO_PAD.encode(&mac.finalize().into_bytes()[..MARK_BYTES])
+            let tag = hmac::sign(&key.mac, &of_purpose("mark", &authenticated(key.id, bound)));
+            URL_SAFE_NO_PAD.encode(&tag.as_ref()[..MARK_BYTES])
         };
         [&ring.sealing].into_iter().chain(others).map(mark).collect()
+    }
+
+    /// The sealing key, after a look at the file: a rotation may be about to remove the key that this process knows.
+    fn newest(&self) -> Arc<CipherKey> {
+        if self.0.file_seals {
+            self.look_at_the_file();
+        }
+        self.sealing()
     }
 
     fn sealing(&self) -> Arc<CipherKey> {
@@ -245,6 +283,16 @@ fn key_id(sealed: &[u8]) -> Option<KeyId> {
     id.try_into().ok()
 }
 
+fn of_purpose(purpose: &str, message: &[u8]) -> Vec<u8> {
+    [purpose.as_bytes(), b"\n", message].concat()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+    digits.len().is_multiple_of(2).then(|| digits.chunks(2).map(byte).collect())?
+}
+
 fn authenticated(id: KeyId, bound: SecretOwner) -> Vec<u8> {
     let mut aad = id.to_vec();
     aad.extend(bound.user_id.to_be_bytes());
@@ -260,9 +308,7 @@ impl SealKey {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bytes = match text.len() {
-            64 => (0..KEY_BYTES)
-                .map(|i| u8::from_str_radix(text.get(i * 2..i * 2 + 2)?, 16).ok())
-                .collect::<Option<Vec<u8>>>()?,
+            64 => from_hex(text)?,
             _ => STANDARD.decode(text).ok()?,
         };
         Some(Self(bytes.try_into().ok()?))
@@ -309,6 +355,28 @@ mod tests {
             assert!(sealer.open(ANNA, &changed).is_err(), "byte {at}");
             assert!(sealer.open(ANNA, &sealed[..at]).is_err(), "{at} bytes");
         }
+    }
+
+    #[test]
+    fn a_mac_holds_for_one_message_and_purpose_and_for_old_keys_of_the_ring() {
+        let sealer = Sealer::new(&[7; 32]);
+        let mac = sealer.mac("backup", b"message");
+        assert_eq!(sealer.check_mac("backup", b"message", &mac), Ok(()));
+        assert_eq!(sealer.mac("backup", b"message"), mac);
+        assert_eq!(sealer.check_mac("notes", b"message", &mac), Err(MacRefusal::Wrong));
+        assert_eq!(sealer.check_mac("backup", b"messagf", &mac), Err(MacRefusal::Wrong));
+        for wrong in ["", "0", "zz", &mac[..mac.len() - 2], &format!("{}00", &mac[..78]), "+1"] {
+            assert_eq!(sealer.check_mac("backup", b"message", wrong), Err(MacRefusal::Wrong));
+        }
+        let (other, folder) = (SealKey([8; 32]), tempfile::tempdir().expect("a folder"));
+        let none = Sealer::of_existing(None, &[], folder.path()).expect("looked");
+        assert!(none.is_none() && !folder.path().join("secret-key").exists());
+        let with =
+            |old: &[SealKey]| Sealer::of(Some(&other), old, folder.path()).expect("a sealer");
+        let checked = with(&[]).check_mac("backup", b"message", &mac);
+        assert_eq!(checked, Err(MacRefusal::OtherKey));
+        let checked = with(&[SealKey([7; 32])]).check_mac("backup", b"message", &mac);
+        assert_eq!(checked, Ok(()));
     }
 
     #[test]

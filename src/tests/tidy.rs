@@ -263,7 +263,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 24] = [
+const HOUSE: [&[&str]; 25] = [
     &[
         "main",
         "background",
@@ -297,6 +297,7 @@ const HOUSE: [&[&str]; 24] = [
     &["providers"],
     &["redaction"],
     &["accounts"],
+    &["replay"],
     &["queue"],
     &["db", "postgres"],
     &["config"],
@@ -375,10 +376,10 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 860;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 866;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 46_000;
+const LINES_OF_TESTS_MAX: usize = 46_300;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {

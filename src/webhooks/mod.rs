@@ -24,6 +24,7 @@ use crate::embedding::reseal::webhook_secret;
 use crate::input::Invalid;
 use crate::memories::feed::{self, FeedEventType};
 use crate::providers::{EndpointUrl, Outbound, Reach, settings};
+use crate::replay::{NotedAct, note_own};
 use crate::seal::{SealError, Sealer};
 use signature::SecretPair;
 
@@ -199,6 +200,7 @@ impl Webhooks {
         if !store::delete(&mut tx, user, id).await? {
             return Err(WebhookError::NotFound);
         }
+        note_own(&mut tx, NotedAct::WebhookDeleted, Some(id), self.clock.now()).await?;
         Ok(tx.commit().await?)
     }
 
@@ -242,6 +244,20 @@ impl Webhooks {
         let old = old.and_then(|old| open(old).ok());
         SecretPair::parse(&open(&sealed.current)?, old.as_deref())
     }
+}
+
+/// Deletes a webhook again after a restore. False if there is none.
+pub async fn delete_again(
+    db: &Db,
+    user: UserId,
+    id: i64,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let was_there = store::delete(&mut tx, user, id).await?;
+    note_own(&mut tx, NotedAct::WebhookDeleted, Some(id), now).await?;
+    tx.commit().await?;
+    Ok(was_there)
 }
 
 /// After a restore, as the owner role: one that is on may have been paused or deleted since, and the lost server may run.

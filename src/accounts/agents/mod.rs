@@ -16,6 +16,7 @@ use super::{AccountError, Accounts};
 use crate::accounts::agent_settings::{AgentSettings, MemoryScope};
 use crate::db::citus;
 use crate::input::Invalid;
+use crate::replay::{NotedAct, note_own};
 
 /// Creates an agent, whose name must be free.
 pub(super) async fn add(
@@ -140,6 +141,8 @@ impl Accounts {
         if !store::switch_agent_memory(&mut tx, user, agent, on).await? {
             return Err(AccountError::NotFound);
         }
+        let noted = if on { NotedAct::AgentOn } else { NotedAct::AgentOff };
+        note_own(&mut tx, noted, Some(agent.0), self.clock.now()).await?;
         tx.commit().await?;
         Ok(())
     }

@@ -4,7 +4,7 @@
 //!
 //! A refresh token has two random halves: the first is the same for the grant's life, the second changes with each use. A
 //! known first half with another second one is a replay, and revokes the grant; no used token has to be kept to tell. Only
-//! after a restore, whose backup has an older second half than the client, the first refresh may bring any.
+//! after a restore, whose backup has an older second half than the client, the first refresh may bring any, for a day.
 
 mod client;
 mod redirect;
@@ -20,7 +20,7 @@ pub use request::{
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use time::Duration;
+use time::{Duration, OffsetDateTime};
 
 use super::agents;
 use super::model::{AgentId, AgentName, Scopes, ToolProfile, UserId};
@@ -35,6 +35,8 @@ pub const CODE_LIFETIME: Duration = Duration::seconds(60);
 pub const ACCESS_LIFETIME: Duration = Duration::hours(1);
 /// Of a refresh token; each refresh begins it again.
 pub const REFRESH_LIFETIME: Duration = Duration::days(30);
+/// How long after a restore an older refresh token works, too.
+const ANY_TURN_FOR: Duration = Duration::hours(24);
 /// Registrations that this server holds; past it, the oldest that nobody allowed gives way, then the one not used for longest.
 pub const CLIENTS_MAX: i64 = 10_000;
 /// How long a registration is kept that nobody has allowed,
@@ -290,14 +292,19 @@ impl Accounts {
     ) -> Result<GrantRefusal, AccountError> {
         let holder = TokenHolder::Agent(grant.user, grant.agent);
         tokens::store::revoke(&mut tx, holder, grant.token, self.clock.now()).await?;
+        self.note_revocation(&mut tx, holder, grant.token).await?;
         tx.commit().await?;
         Ok(GrantRefusal::Replayed)
     }
 }
 
-/// After a restore, as the owner role: clients have refreshed since the backup, so that the next refresh of each is no replay.
-pub async fn accept_any_turn_once(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
-    store::forget_turns(conn).await
+/// After a restore, as the owner role: clients have refreshed since the backup, so that the next refresh of each is no replay
+/// for [`ANY_TURN_FOR`]. A grant that has not refreshed by then has ended.
+pub async fn accept_any_turn_once(
+    conn: &mut sqlx::PgConnection,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::forget_turns(conn, now + ANY_TURN_FOR).await
 }
 
 /// Whether the verifier is the one of the challenge (PKCE, S256).

@@ -277,11 +277,18 @@ pub async fn renew(
     Ok(())
 }
 
-/// Of everybody, as the owner role.
-pub async fn forget_turns(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("UPDATE oauth_grants SET turn_hash = NULL WHERE turn_hash IS NOT NULL")
-        .execute(conn)
-        .await?;
+/// Of everybody, as the owner role. A grant whose turn is forgotten ends then, or before.
+pub async fn forget_turns(
+    conn: &mut PgConnection,
+    until: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE oauth_grants SET turn_hash = NULL, refresh_expires_at = least(refresh_expires_at, $1)
+         WHERE turn_hash IS NOT NULL OR refresh_expires_at > $1",
+        until
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ pub use model::{ManagedAccount, People, Person};
 
 use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use super::{AccountError, Accounts, Email, Role, UserId, invitations, store as accounts_store};
+use crate::replay::{self, Note, NotedAct};
 
 /// Page size of the list.
 pub const PEOPLE_A_PAGE: usize = 25;
@@ -68,6 +69,13 @@ impl Accounts {
             invitations::store::revoke_all_of(&mut tx, user, now).await?;
         }
         admin_events::record(&mut tx, by, action, AdminSubject::User(user), now).await?;
+        let noted = match action {
+            AdminAction::Disable => NotedAct::AccountDisabled,
+            AdminAction::Enable => NotedAct::AccountEnabled,
+            AdminAction::Promote => NotedAct::AdminPromoted,
+            _ => NotedAct::AdminDemoted,
+        };
+        replay::store::insert(&mut tx, &Note::of(noted, user, None, now)).await?;
         tx.commit().await?;
         Ok(subject.name)
     }

@@ -16,6 +16,7 @@ use super::tokens::LinkToken;
 use super::{AccountError, Accounts};
 use crate::db::citus;
 use crate::input::Invalid;
+use crate::replay::{NotedAct, note_own};
 
 /// Limit on the members of one leader.
 pub const MEMBERS_MAX: i64 = 50;
@@ -193,10 +194,20 @@ impl Accounts {
         membership: MembershipId,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        if !store::delete(&mut tx, user, agent, membership).await? {
+        if !store::delete(&mut tx, user, Some(agent), membership).await? {
             return Err(AccountError::NotFound);
         }
+        note_own(&mut tx, NotedAct::TeamLeft, Some(membership.0), self.clock.now()).await?;
         tx.commit().await?;
         Ok(())
+    }
+
+    /// Ends a membership again after a restore. False if there is none.
+    pub async fn leave_again(&self, user: UserId, membership: i64) -> Result<bool, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let was_there = store::delete(&mut tx, user, None, MembershipId(membership)).await?;
+        note_own(&mut tx, NotedAct::TeamLeft, Some(membership), self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(was_there)
     }
 }

@@ -88,18 +88,19 @@ pub async fn insert_own(
     Ok(done.rows_affected() == 1)
 }
 
-/// From either side. Returns false if there is no such membership.
+/// From either side, of this agent if one is named. Returns false if there is no such membership.
 pub async fn delete(
     conn: &mut PgConnection,
     user: UserId,
-    agent: AgentId,
+    agent: Option<AgentId>,
     membership: MembershipId,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "DELETE FROM team_members
-         WHERE id = $3 AND (leader_user = $1 AND leader_agent = $2 OR member_user = $1 AND member_agent = $2)",
+         WHERE id = $3 AND (leader_user = $1 AND leader_agent = coalesce($2, leader_agent)
+                            OR member_user = $1 AND member_agent = coalesce($2, member_agent))",
         user.0,
-        agent.0,
+        agent.map(|agent| agent.0),
         membership.0,
     )
     .execute(conn)

@@ -17,6 +17,7 @@ use super::model::{ExternalId, LISTED_TOKENS_MAX, TOKENS_PER_HOLDER_MAX, TokenId
 use super::{AccountError, Accounts};
 use crate::db::{Tx, UserId};
 use crate::input::Invalid;
+use crate::replay::{self, Note, NotedAct, note_own};
 
 type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
 
@@ -93,8 +94,26 @@ impl Accounts {
         }
         let action = AdminAction::RevokeServiceToken;
         self.record_of_holder(&mut tx, action, holder).await?;
+        self.note_revocation(&mut tx, holder, token).await?;
         tx.commit().await?;
         Ok(())
+    }
+
+    /// Revokes a token again after a restore. False if the user, or an operator, has no such token.
+    pub async fn revoke_again(
+        &self,
+        user: Option<UserId>,
+        token: TokenId,
+    ) -> Result<bool, AccountError> {
+        let mut tx = match user {
+            Some(user) => self.db.as_user(user).await?,
+            None => self.db.as_system().await?,
+        };
+        let Some(holder) = store::find_holder(&mut tx, user, token).await? else {
+            return Ok(false);
+        };
+        drop(tx);
+        self.revoke_token(holder, token).await.map(|()| true)
     }
 
     /// Revokes all tokens of a user's agents. Returns how many.
@@ -103,9 +122,32 @@ impl Accounts {
     /// Database errors only.
     pub async fn revoke_all_tokens(&self, user: UserId) -> Result<u64, AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        let revoked = store::revoke_all(&mut tx, user, self.clock.now()).await?;
+        let now = self.clock.now();
+        let revoked = store::revoke_all(&mut tx, user, now).await?;
+        for token in &revoked {
+            note_own(&mut tx, NotedAct::TokenRevoked, Some(token.0), now).await?;
+        }
         tx.commit().await?;
-        Ok(revoked)
+        Ok(revoked.len() as u64)
+    }
+
+    /// In the transaction that revokes it.
+    pub(super) async fn note_revocation(
+        &self,
+        conn: &mut PgConnection,
+        holder: TokenHolder,
+        TokenId(token): TokenId,
+    ) -> Result<(), sqlx::Error> {
+        let now = self.clock.now();
+        match holder {
+            TokenHolder::Agent(..) => {
+                note_own(conn, NotedAct::TokenRevoked, Some(token), now).await
+            }
+            TokenHolder::Operator(_) => {
+                let what = NotedAct::ServiceTokenRevoked;
+                replay::store::insert(conn, &Note::of(what, UserId(0), Some(token), now)).await
+            }
+        }
     }
 
     pub(super) async fn insert_token(

@@ -401,18 +401,47 @@ pub async fn replace(
     Ok(())
 }
 
-/// Revokes all tokens of a user's agents, those of OAuth too. Returns how many were not revoked yet.
+/// Revokes all tokens of a user's agents, those of OAuth too. Returns those that were not revoked yet.
 pub async fn revoke_all(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
-) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query!(
-        "UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL",
+) -> Result<Vec<TokenId>, sqlx::Error> {
+    let revoked = sqlx::query_scalar!(
+        "UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id",
         user.0,
         now,
     );
-    Ok(done.execute(conn).await?.rows_affected())
+    let revoked = revoked.fetch_all(conn).await?;
+    Ok(revoked.into_iter().map(TokenId).collect())
+}
+
+/// Whose token it is: of an agent of the user or, without one, of an operator.
+pub async fn find_holder(
+    conn: &mut PgConnection,
+    user: Option<UserId>,
+    token: TokenId,
+) -> Result<Option<TokenHolder>, sqlx::Error> {
+    let holder = match user {
+        Some(user) => {
+            sqlx::query_scalar!(
+                "SELECT agent_id FROM agent_tokens WHERE user_id = $1 AND id = $2",
+                user.0,
+                token.0
+            )
+            .fetch_optional(conn)
+            .await?
+        }
+        None => {
+            sqlx::query_scalar!("SELECT operator_id FROM service_tokens WHERE id = $1", token.0)
+                .fetch_optional(conn)
+                .await?
+        }
+    };
+    Ok(holder.map(|id| match user {
+        Some(user) => TokenHolder::Agent(user, AgentId(id)),
+        None => TokenHolder::Operator(OperatorId(id)),
+    }))
 }
 
 /// Returns false if the holder has no such token. Revoking again keeps the first time.

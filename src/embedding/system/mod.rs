@@ -208,7 +208,7 @@ impl Embeddings {
     ) -> Result<(), EmbeddingError> {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.db.as_system().await?;
-        settings::store::allow_endpoint(&mut tx, &host, port, purpose, self.now()).await?;
+        settings::allow_endpoint(&mut tx, &host, port, purpose, self.now()).await?;
         self.record(&mut tx, AdminAction::AllowEndpoint).await?;
         Ok(tx.commit().await?)
     }
@@ -220,7 +220,7 @@ impl Embeddings {
     ) -> Result<(), EmbeddingError> {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.db.as_system().await?;
-        settings::store::disallow_endpoint(&mut tx, &host, port, purpose).await?;
+        settings::disallow_endpoint(&mut tx, &host, port, purpose, self.now()).await?;
         self.record(&mut tx, AdminAction::DisallowEndpoint).await?;
         Ok(tx.commit().await?)
     }

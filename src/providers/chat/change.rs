@@ -12,6 +12,7 @@ use crate::providers::settings::{
     SystemChatSettings, UserChatSettings, own_chat_key, parse_cap,
 };
 use crate::providers::{ProviderError, Reach};
+use crate::replay::{NotedAct, note_own};
 
 /// Other settings of a user.
 pub struct ChatLimits<'a> {
@@ -110,9 +111,17 @@ impl Chat {
         let now = self.clock.now();
         let mut tx = self.db.as_writer(user).await?;
         let kept = settings::store::find_chat_settings(&mut tx, user).await?;
-        let mut wanted = kept.unwrap_or_default();
+        let kept = kept.unwrap_or_default();
+        let mut wanted = kept.clone();
         change(&mut wanted)?;
         settings::store::save_chat_settings(&mut tx, user, &wanted, now).await?;
+        if kept.own_enabled && !wanted.own_enabled {
+            note_own(&mut tx, NotedAct::ChatEndpointRemoved, None, now).await?;
+        }
+        if kept.enabled != wanted.enabled {
+            let noted = if wanted.enabled { NotedAct::ChatOn } else { NotedAct::ChatOff };
+            note_own(&mut tx, noted, None, now).await?;
+        }
         Ok(tx.commit().await?)
     }
 

@@ -18,6 +18,8 @@ pub struct UserChatSettings {
     pub daily_token_cap: Option<i64>,
     /// What the model may be used for.
     pub purposes: Allowances,
+    /// A restore has switched it off, because of the own endpoint.
+    pub is_paused: bool,
 }
 
 impl Default for UserChatSettings {
@@ -28,6 +30,7 @@ impl Default for UserChatSettings {
             own: EndpointSettings::default(),
             daily_token_cap: None,
             purposes: Allowances::default(),
+            is_paused: false,
         }
     }
 }

@@ -110,6 +110,8 @@ pub struct UserEmbeddingSettings {
     pub pace: Pace,
     /// The fingerprint of the settings whose rebuild the user cancelled.
     pub declined: Option<String>,
+    /// A restore has switched them off, because of the own endpoint.
+    pub is_paused: bool,
 }
 
 impl Default for UserEmbeddingSettings {
@@ -120,6 +122,7 @@ impl Default for UserEmbeddingSettings {
             own: SpaceSettings::default(),
             pace: Pace::default(),
             declined: None,
+            is_paused: false,
         }
     }
 }

@@ -18,10 +18,12 @@ pub use purpose::{
 };
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 
 use super::{ApiKey, Endpoint, EndpointUrl, ProviderType, Reach};
-use crate::db::UserId;
+use crate::db::{Db, UserId};
 use crate::input::Invalid;
+use crate::replay::{self, Note, NotedAct, note_own};
 use crate::seal::{SealError, Sealer, SecretOwner};
 
 /// A user's settings, or the defaults.
@@ -166,6 +168,90 @@ impl EndpointPurpose {
         let accepted = "`purpose` is none of models, webhooks and clients.";
         or_models.ok_or_else(|| Invalid::new("purpose", "unknown", accepted))
     }
+}
+
+/// Members may call this host and port, as the system role.
+pub async fn allow_endpoint(
+    conn: &mut PgConnection,
+    host: &str,
+    port: u16,
+    purpose: EndpointPurpose,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::allow_endpoint(conn, host, port, purpose, now).await?;
+    note_allowed(conn, NotedAct::EndpointAllowed, (host, port, purpose), now).await
+}
+
+/// Undoes [`allow_endpoint`].
+pub async fn disallow_endpoint(
+    conn: &mut PgConnection,
+    host: &str,
+    port: u16,
+    purpose: EndpointPurpose,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::disallow_endpoint(conn, host, port, purpose).await?;
+    note_allowed(conn, NotedAct::EndpointDisallowed, (host, port, purpose), now).await
+}
+
+async fn note_allowed(
+    conn: &mut PgConnection,
+    what: NotedAct,
+    (host, port, purpose): (&str, u16, EndpointPurpose),
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let name = format!("{} {host}:{port}", purpose.as_str());
+    let note = Note { name: Some(name), ..Note::of(what, UserId(0), None, now) };
+    replay::store::insert(conn, &note).await
+}
+
+/// Repeats, after a restore, what a note says of settings, and notes it again. False for another kind of note.
+pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
+    use NotedAct as Act;
+    if let Act::EndpointAllowed | Act::EndpointDisallowed = note.what {
+        let named = note.name.as_deref().and_then(|name| name.split_once(' '));
+        let parsed = named.and_then(|(purpose, endpoint)| {
+            let (host, port) = parse_allowed_endpoint(endpoint).ok()?;
+            Some((host, port, EndpointPurpose::parse(purpose).ok()?))
+        });
+        let Some((host, port, purpose)) = parsed else {
+            return Ok(false);
+        };
+        let mut tx = db.as_system().await?;
+        match note.what {
+            Act::EndpointAllowed => allow_endpoint(&mut tx, &host, port, purpose, now).await?,
+            _ => disallow_endpoint(&mut tx, &host, port, purpose, now).await?,
+        }
+        return tx.commit().await.map(|()| true);
+    }
+    let user = UserId(note.user);
+    let mut tx = db.as_writer(user).await?;
+    match note.what {
+        Act::ChatOff | Act::ChatOn => {
+            let mut settings = store::find_chat_settings(&mut tx, user).await?.unwrap_or_default();
+            // What the restore has paused is resumed by the person alone.
+            settings.enabled = note.what == Act::ChatOn && !settings.is_paused;
+            store::save_chat_settings(&mut tx, user, &settings, now).await?;
+        }
+        Act::EmbeddingsOff | Act::EmbeddingsOn => {
+            let mut settings = of_user(&mut tx, user).await?;
+            settings.enabled = note.what == Act::EmbeddingsOn && !settings.is_paused;
+            store::save_embedding_settings(&mut tx, user, &settings, now).await?;
+        }
+        Act::ChatEndpointRemoved => store::end_own_chat(&mut tx, user).await?,
+        Act::EmbeddingEndpointRemoved => store::end_own_embeddings(&mut tx, user).await?,
+        _ => return Ok(false),
+    }
+    note_own(&mut tx, note.what, None, now).await?;
+    tx.commit().await.map(|()| true)
+}
+
+/// After a restore, as the owner role: an own endpoint may have been removed since the backup.
+pub async fn pause_own_endpoints(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::pause_own_endpoints(conn, now).await
 }
 
 /// How far an endpoint may reach that this user chose, or nobody.

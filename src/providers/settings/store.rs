@@ -16,9 +16,10 @@ pub async fn find_embedding_settings(
     user: UserId,
 ) -> Result<Option<UserEmbeddingSettings>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
-                document_prefix, sealed_key, batch_size, concurrency, pause_ms, declined
-         FROM embedding_settings WHERE user_id = $1",
+        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
+                  document_prefix, sealed_key, batch_size, concurrency, pause_ms, declined,
+                  paused_at IS NOT NULL AS "is_paused!"
+           FROM embedding_settings WHERE user_id = $1"#,
         user.0,
     )
     .fetch_optional(conn)
@@ -44,6 +45,7 @@ pub async fn find_embedding_settings(
             pause_ms: row.pause_ms,
         },
         declined: row.declined,
+        is_paused: row.is_paused,
     }))
 }
 
@@ -62,7 +64,8 @@ pub async fn save_embedding_settings(
          ON CONFLICT (user_id) DO UPDATE
          SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6, dimensions = $7,
              query_prefix = $8, document_prefix = $9, sealed_key = $10, batch_size = $11, concurrency = $12,
-             pause_ms = $13, declined = $14, updated_at = $15",
+             pause_ms = $13, declined = $14, updated_at = $15,
+             paused_at = CASE WHEN NOT $2 THEN embedding_settings.paused_at END",
         user.0,
         settings.enabled,
         settings.own_enabled,
@@ -268,9 +271,9 @@ pub async fn find_chat_settings(
     user: UserId,
 ) -> Result<Option<UserChatSettings>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, daily_token_cap,
-                purposes
-         FROM chat_settings WHERE user_id = $1",
+        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, daily_token_cap,
+                  purposes, paused_at IS NOT NULL AS "is_paused!"
+           FROM chat_settings WHERE user_id = $1"#,
         user.0,
     )
     .fetch_optional(conn)
@@ -286,6 +289,7 @@ pub async fn find_chat_settings(
         },
         daily_token_cap: row.daily_token_cap,
         purposes: Allowances::from_column(&row.purposes),
+        is_paused: row.is_paused,
     }))
 }
 
@@ -302,7 +306,8 @@ pub async fn save_chat_settings(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (user_id) DO UPDATE
          SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6,
-             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10",
+             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10,
+             paused_at = CASE WHEN NOT $2 THEN chat_settings.paused_at END",
         user.0,
         settings.enabled,
         settings.own_enabled,
@@ -313,6 +318,52 @@ pub async fn save_chat_settings(
         settings.daily_token_cap,
         settings.purposes.as_column(),
         now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Of every user, as the owner role. Where the system's provider serves instead, an own endpoint is only no longer used.
+pub async fn pause_own_endpoints(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE chat_settings SET enabled = false, paused_at = $1 WHERE enabled AND own_enabled",
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE embedding_settings s
+         SET enabled = p.is_there, own_enabled = NOT p.is_there, paused_at = CASE WHEN NOT p.is_there THEN $1::timestamptz END
+         FROM (SELECT EXISTS (SELECT FROM system_providers WHERE in_force) AS is_there) p WHERE s.enabled AND s.own_enabled",
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The user's own endpoint is not used any more. If it was paused, what serves others serves the user.
+pub async fn end_own_chat(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE chat_settings SET own_enabled = false, enabled = enabled OR paused_at IS NOT NULL, paused_at = NULL
+         WHERE user_id = $1",
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// As [`end_own_chat`].
+pub async fn end_own_embeddings(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_settings SET own_enabled = false, enabled = enabled OR paused_at IS NOT NULL, paused_at = NULL
+         WHERE user_id = $1",
+        user.0
     )
     .execute(conn)
     .await?;

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::erasures::signed;
 use super::{backed_up, new_backup, restore, restored, rows, server_of, words};
 use crate::support::{TestApp, TestUser, fresh_database};
 use crate::webhooks::{ALL, Receiver, hook};
@@ -61,32 +62,35 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
     let erased = json!({
         "what": "memory", "user": anna.id.0, "id": memory, "at": "2999-12-31T00:00:00Z",
     });
-    fs::write(&erasures, format!("{erased}\n")).unwrap();
+    fs::write(&erasures, signed(&[&erased.to_string()])).unwrap();
     let there = fresh_database().await;
     let empty = rows(&there).await;
-    for (step, table, condition, sentence) in [
-        ("doors", "memory_revisions", "revision < 1000000000", "memory_revisions"),
-        ("erasures", "erasure_receipts", "false", "could not be erased again"),
+    // A revision that cannot be raised, or not by more than the restore raises it; a row of nobody.
+    for (step, statement, sentence) in [
+        ("doors", "UPDATE memory_revisions SET revision = 9223372036854775807", "out of range"),
+        (
+            "erasures",
+            "UPDATE memory_revisions SET revision = 9223372036854775807 - 1000000000",
+            "could not be erased again",
+        ),
+        (
+            "constraints",
+            "UPDATE memory_revisions SET revision = 1; SET session_replication_role = replica;
+             INSERT INTO memory_revisions (user_id, revision) VALUES (999, 1); RESET session_replication_role",
+            "pg_restore failed: could not execute query: ERROR:  insert or update on table",
+        ),
     ] {
-        app.refuse_unless(table, condition).await;
+        app.sql(statement).run_all().await;
         let file = folder.path().join(format!("{step}.tar"));
         backed_up(&app, &file).await;
-        app.refuse_no_more(table).await;
         let done = restore(&there, &file);
         assert_eq!(done.status.code(), Some(1), "{step}");
         assert!(words(&done).contains(sentence), "{step}: {}", words(&done));
         assert_eq!(rows(&there).await, empty, "{step}");
     }
-    // A migration that is not this program's.
-    app.sql("UPDATE _sqlx_migrations SET checksum = '\\x00'").run_all().await;
-    let file = folder.path().join("schema.tar");
-    backed_up(&app, &file).await;
-    let done = restore(&there, &file);
-    assert_eq!(done.status.code(), Some(1), "{}", words(&done));
-    assert_eq!(rows(&there).await, empty);
     // The same database takes a good one.
     let done = restore(&there, &good);
     assert!(done.status.success(), "{}", words(&done));
-    assert!(words(&done).contains("Webhooks are paused"), "{}", words(&done));
+    assert!(words(&done).contains("Webhooks and users' own endpoints are paused"));
     assert_eq!(rows(&there).await["memory_items"], 0);
 }

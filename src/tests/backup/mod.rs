@@ -2,8 +2,11 @@
 //! folder is refused in a sentence.
 
 mod afterwards;
+mod erasures;
+mod forged;
 mod job;
 mod refusals;
+mod revocations;
 mod role;
 
 use std::collections::BTreeMap;
@@ -12,6 +15,7 @@ use std::process::Output;
 
 use keepsake::backup::{self, BackupError, BackupFile, BackupOrder};
 use keepsake::erasure;
+use keepsake::seal::Sealer;
 use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -26,8 +30,13 @@ use crate::support::{
 
 /// As the sealer of [`TestApp`] has it.
 const SECRET_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
+/// The same, of the library.
+pub fn sealer() -> Sealer {
+    Sealer::new(&[7; 32])
+}
+
 /// Ended by a restore, so that they have fewer rows.
-const ENDED: [&str; 3] = ["web_sessions", "team_invitations", "backups"];
+const ENDED: [&str; 4] = ["web_sessions", "team_invitations", "backups", "erasure_notes"];
 
 /// `keepsake …` on this database.
 fn run(options: &PgConnectOptions, args: &[&str]) -> Output {
@@ -55,8 +64,9 @@ async fn new_backup(app: &TestApp) -> (TempDir, PathBuf) {
 
 /// A backup of the app's database, made beside it.
 pub async fn backed_up(app: &TestApp, path: &Path) {
+    let (data_dir, sealer) = (Path::new("data"), sealer());
     let order =
-        BackupOrder { options: &app.options, data_dir: Path::new("data"), path, replace: false };
+        BackupOrder { options: &app.options, sealer: &sealer, data_dir, path, replace: false };
     let made = backup::make(order, app.embeddings.now(), |_| true).await;
     let (manifest, bytes) = made.unwrap();
     assert_eq!(bytes, std::fs::metadata(path).unwrap().len());
@@ -69,10 +79,11 @@ pub async fn restored(
     into: &PgConnectOptions,
 ) -> Result<(), BackupError> {
     let file = BackupFile::open(path)?;
+    file.check_signature(&sealer())?;
     backup::check(&file, |_| true).await?;
     let now = app.embeddings.now();
     let then = async || Ok(());
-    backup::restore(&file, into, Path::new("data"), now, |_| true, then).await
+    backup::restore(&file, into, Path::new("data"), now, |_| true, then).await.map(drop)
 }
 
 /// Rows of every table.
@@ -160,6 +171,7 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
 
     let next = server_of(&there).await;
     let (anna, ben) = (anna.at(&next), ben.at(&next));
+    next.embeddings.set_enabled(anna.id, true, true).await.unwrap();
     assert_eq!(find(&anna, "green boat").await, found);
     assert_eq!(ben.find("rye").await.len(), 1);
     // Her key is sealed in the file, and opens.
@@ -213,7 +225,7 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     app.run_job("backup").await;
     let erasures = folder.path().join("erasures.jsonl");
     let lines = std::fs::read_to_string(&erasures).unwrap();
-    assert_eq!(lines.lines().count(), 5, "{lines}");
+    assert_eq!(lines.lines().count(), 6, "{lines}");
     assert!(!lines.contains("quokka") && !lines.contains("boats"), "{lines}");
     assert_eq!(app.count("erasure_notes").await, 0);
 
@@ -221,7 +233,7 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     let done = restore(&there, &file);
     assert!(done.status.success(), "{}", words(&done));
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(said.contains("4 erasures repeated"), "{said}");
+    assert!(said.contains("4 erasures and 0 revocations repeated"), "{said}");
     let next = server_of(&there).await;
     let (anna, ben) = (anna.at(&next), ben.at(&next));
     assert_eq!(next.count("memory_items WHERE content ILIKE '%quokka%'").await, 0);
@@ -234,8 +246,13 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     assert!(anna.add("A new boat.").await > memory + 100_000);
 }
 
-/// By hand, with the checksums of what it holds.
+/// By hand, with the checksums of what it holds, signed.
 fn written(path: &Path, manifest: &Value, dump: &[u8]) {
+    written_by(Some(&sealer()), path, manifest, dump);
+}
+
+/// The same, without a signature as version 0.2.0, or with another server's.
+fn written_by(sealer: Option<&Sealer>, path: &Path, manifest: &Value, dump: &[u8]) {
     use sha2::Digest;
     let text = serde_json::to_vec(manifest).unwrap();
     let sum = |bytes: &[u8]| -> String {
@@ -244,9 +261,14 @@ fn written(path: &Path, manifest: &Value, dump: &[u8]) {
     };
     let sums = format!("{}  manifest.json\n{}  database.dump\n", sum(&text), sum(dump));
     let mut archive = tar::Builder::new(std::fs::File::create(path).unwrap());
-    for (name, bytes) in
-        [("manifest.json", &text[..]), ("database.dump", dump), ("SHA256SUMS", sums.as_bytes())]
-    {
+    let mac = sealer.map(|sealer| sealer.mac("keepsake backup file", sums.as_bytes()));
+    let mut parts = vec![
+        ("manifest.json", &text[..]),
+        ("database.dump", dump),
+        ("SHA256SUMS", sums.as_bytes()),
+    ];
+    parts.extend(mac.as_ref().map(|mac| ("HMAC", mac.as_bytes())));
+    for (name, bytes) in parts {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         archive.append_data(&mut header, name, bytes).unwrap();

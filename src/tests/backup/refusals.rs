@@ -21,7 +21,8 @@ async fn a_wrong_file_or_target_is_refused_before_anything_is_changed() {
     flipped[middle] ^= 1;
     fs::write(file("flipped"), flipped).unwrap();
     fs::write(file("truncated"), &bytes[..bytes.len() / 2]).unwrap();
-    fs::write(file("without-sums"), &bytes[..bytes.len() - 2_560]).unwrap();
+    fs::write(file("without-hmac"), &bytes[..bytes.len() - 2_048]).unwrap();
+    fs::write(file("without-sums"), &bytes[..bytes.len() - 3_584]).unwrap();
     fs::write(file("empty"), b"").unwrap();
     fs::write(file("text"), b"no archive").unwrap();
     let mut newer = manifest.clone();
@@ -29,19 +30,24 @@ async fn a_wrong_file_or_target_is_refused_before_anything_is_changed() {
     newer["keepsake"] = json!("9.0.0");
     written(&file("newer"), &newer, &dump);
     let mut format = manifest.clone();
-    format["format"] = json!(2);
+    format["format"] = json!(3);
     written(&file("format"), &format, &dump);
     written(&file("no-dump"), &manifest, b"no dump");
     let mut other = manifest.clone();
     other["rows"]["public.users"] = json!(7);
     written(&file("other-rows"), &other, &dump);
+    let mut between = manifest.clone();
+    between["schema"] = json!(20_261_121_000_150_i64);
+    written(&file("between"), &between, &dump);
 
     let there = fresh_database().await;
     let empty = rows(&there).await;
     for (name, sentence) in [
         ("flipped", "is damaged or incomplete (its checksum differs)"),
         ("truncated", "is damaged or incomplete (its end is missing)"),
+        ("without-hmac", "is damaged or incomplete (its end is missing)"),
         ("without-sums", "is damaged or incomplete (its end is missing)"),
+        ("between", "is of the schema 20261121000150, which no version of Keepsake has"),
         ("empty", "is not a backup of Keepsake"),
         ("text", "is not a backup of Keepsake"),
         ("missing", "cannot read"),

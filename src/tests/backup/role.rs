@@ -85,6 +85,12 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     let left = app.count("pg_database WHERE datname LIKE '%check'").await;
     assert_eq!(left, 0, "the throwaway database is left");
 
+    // Without the right to make the role that loads, it loads by itself.
+    as_superuser(&postgres, "postgres", "ALTER ROLE keepsake NOCREATEROLE").await;
+    assert_eq!(verified(&app).await, None);
+    as_superuser(&postgres, "postgres", "ALTER ROLE keepsake CREATEROLE").await;
+    assert_eq!(app.count("pg_roles WHERE rolname LIKE '%\\_load'").await, 0, "a role is left");
+
     // What it may not do is said with the statement that helps.
     as_superuser(&postgres, "template1", "DROP EXTENSION vector").await;
     let problem = verified(&app).await.unwrap();

@@ -291,15 +291,25 @@ async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
 
     let there = fresh_database().await;
     restored(&app, &file, &there).await.unwrap();
-    let next = server_of(&there).await;
+    let (next, late) = (server_of(&there).await, fresh_database().await);
     let at_next =
         Connecting { app: &next, browser: next.browser(), client: connecting.client.clone() };
     let (status, renewed) = at_next.refresh(&text(&renewed, "refresh_token")).await;
     assert_eq!(status, 200, "{renewed}");
     assert!(opens(&next, &renewed).await);
-    // Once: whoever holds an older one ends the connection, as ever.
+    // What it renewed by then lives as long as ever; an older one, which somebody may have found, ends the connection.
+    next.clock.advance(Duration::days(2));
+    let (status, renewed) = at_next.refresh(&text(&renewed, "refresh_token")).await;
+    assert_eq!(status, 200, "{renewed}");
     is_invalid_grant(at_next.refresh(&first).await);
     assert!(!opens(&next, &renewed).await);
+    // For a day only.
+    restored(&app, &file, &late).await.unwrap();
+    let next = server_of(&late).await;
+    next.clock.advance(Duration::hours(25));
+    let at_next =
+        Connecting { app: &next, browser: next.browser(), client: connecting.client.clone() };
+    is_invalid_grant(at_next.refresh(&first).await);
 }
 
 #[tokio::test]

@@ -438,7 +438,7 @@ impl TestApp {
     /// With the programs that tools/with_postgres.py has fetched.
     pub fn backups(&self) -> Option<Backups> {
         let folder = self.backup_dir.clone()?;
-        Some(Backups::new(self.options.clone(), folder, "data".into()))
+        Some(Backups::new(self.options.clone(), folder, "data".into(), Sealer::new(&[7; 32])))
     }
 
     /// Runs all that is due at this moment, the server's own jobs included.

@@ -4,13 +4,16 @@ use app::view::{ChatPage, DayTokens, PurposeView, SystemChatView};
 use time::macros::format_description;
 
 use super::Ui;
-use super::endpoint::{effective_view, endpoint_view, host_port, model_name, own};
+use super::endpoint::{effective_view, endpoint_view, host_port, model_name, own, paused_reason};
 use crate::providers::chat::{ChatOverview, ChatPurpose, DaySpend};
 use crate::providers::settings::{Effective, SystemChatSettings};
 
 impl Ui {
     pub(super) fn chat_view(&self, overview: ChatOverview, is_admin: bool) -> ChatPage {
+        let settings = &overview.settings;
+        let paused = paused_reason(&settings.own, "the chat model").filter(|_| settings.is_paused);
         let name_and_reason = match &overview.effective {
+            Effective::Off if paused.is_some() => ("None", paused.as_deref().unwrap_or_default()),
             Effective::Off => {
                 ("None", "You switched the chat model off: no model reads your conversations.")
             }
@@ -26,7 +29,6 @@ impl Ui {
                 "No chat model is set, neither by an admin nor by you: conversations are stored, and no model reads them.",
             ),
         };
-        let settings = &overview.settings;
         ChatPage {
             is_enabled: settings.enabled,
             effective: effective_view(name_and_reason, overview.effective.settings()),

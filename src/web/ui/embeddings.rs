@@ -301,7 +301,11 @@ fn counts_view(counts: StateCounts, texts: Texts) -> EmbeddingCounts {
 }
 
 fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
+    let settings = &overview.settings;
+    let paused = endpoint::paused_reason(&settings.own.endpoint, "embeddings");
+    let paused = paused.filter(|_| settings.is_paused);
     let name_and_reason = match &overview.effective {
+        Effective::Off if paused.is_some() => ("None", paused.as_deref().unwrap_or_default()),
         Effective::Off => ("None", "You switched embeddings off: search uses keywords only."),
         Effective::System(settings) if settings.is_builtin() => (
             "Builtin model",

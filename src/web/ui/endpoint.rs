@@ -49,6 +49,16 @@ pub(super) fn embedding_endpoint_view(settings: &SpaceSettings, pace: Pace) -> E
     EndpointView { presets: presets.collect(), ..view }
 }
 
+/// What a page says of an own endpoint that a restore has paused.
+pub(super) fn paused_reason(own: &EndpointSettings, what: &str) -> Option<String> {
+    let host = host_port(&own.url);
+    (!host.is_empty()).then(|| {
+        format!(
+            "A backup was restored, and you may have removed your endpoint {host} since it was made: nothing is sent there until you switch {what} on again."
+        )
+    })
+}
+
 /// `settings`: of the endpoint that serves, if any.
 pub(super) fn effective_view(
     (name, reason): (&str, &str),
