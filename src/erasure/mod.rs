@@ -20,6 +20,7 @@ use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::{ItemId, feed, manage};
 use crate::queue;
+use crate::quota;
 use crate::sessions::SessionId;
 
 /// Limits a step to some tens of milliseconds, since others wait for its locks.
@@ -195,6 +196,7 @@ pub async fn item(
         return Err(ErasureError::Gone);
     }
     store::note(&mut tx, ErasedObject::Memory, item.0, false, now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -220,6 +222,7 @@ pub async fn session(
     }
     let what = ErasedObject::Session;
     store::note(&mut tx, what, session.0, with_memories, now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -241,6 +244,7 @@ pub async fn document(
         return Err(ErasureError::Gone);
     }
     store::note(&mut tx, ErasedObject::Document, document, false, now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(id)
 }

@@ -17,12 +17,16 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 2,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             while turns::remove_some(&context.db, user, context.now()).await? {
                 if slice.is_over() {
                     return Ok(NextDue::More(1));
                 }
+            }
+            if let Some(again) = context.quota().full_until(user, &slice).await? {
+                return Ok(NextDue::At(again));
             }
             loop {
                 let due = turns::due_of(&context.db, user).await?;

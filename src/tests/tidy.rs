@@ -263,7 +263,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 24] = [
+const HOUSE: [&[&str]; 25] = [
     &[
         "main",
         "background",
@@ -294,6 +294,7 @@ const HOUSE: [&[&str]; 24] = [
     &["languages"],
     &["activity"],
     &["embedding"],
+    &["quota"],
     &["providers"],
     &["redaction"],
     &["accounts"],
@@ -375,7 +376,7 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 860;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 861;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
 const LINES_OF_TESTS_MAX: usize = 46_000;

@@ -3,6 +3,7 @@
 
 mod import;
 mod receipt;
+mod storage;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -16,6 +17,7 @@ use crate::view::{DataPage, FormState, ImportState, RowCount};
 use import::Import;
 pub use receipt::Erased;
 use receipt::Receipts;
+use storage::Storage;
 
 pub const PATH: &str = "/data";
 
@@ -47,6 +49,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
             <Export page=page.clone() />
             <Import page=page.clone() form=form.of("import") />
             {renewal}
+            <Storage storage=page.storage.clone() />
             <Delete form=form.of("delete") />
             <Receipts receipts=page.receipts.clone() />
             <Erase rows=page.rows form=form.of("erase") />
