@@ -28,6 +28,7 @@
 //! | [`languages`] | what is known of each language, one file each (`en.toml`): its script and stemmer, stop words, small talk, phrases that state nothing, words that turn a statement, words that say when, and examples that tests check; which languages a text may be in, stems, folding |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches, and counts uses |
 //! | [`embedding`] | THE embedding lifecycle: spaces follow the settings (`spaces.rs`), `reseal/` re-encrypts the provider keys, pending → ready or error (`drain/`, which also ends a rebuild), a query's vector (`query.rs`) |
+//! | [`quota`] | how much may be kept: bytes per user over all tables, reserved by processes and counted by a job, and free disk (`disk.rs`) |
 //! | [`providers`] | embedding providers and chat models: `settings/` of the endpoints of both, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/encoder`; `chat/`: chat models, and their daily limits |
 //! | [`redaction`] | secrets in texts that come in: found by a rule set (`rules/`), stored with a warning, replaced or refused, before anything of a text is stored; `<private>` sections are removed (docs/secrets.md) |
 //! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
@@ -158,6 +159,7 @@ pub mod panics;
 pub mod postgres;
 pub mod providers;
 pub mod queue;
+pub mod quota;
 pub mod recall;
 pub mod redaction;
 pub mod replay;

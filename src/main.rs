@@ -52,6 +52,8 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_SECRET_KEY    32 bytes in base64 that encrypt provider keys (default: a file in the data folder)
   KEEPSAKE_SECRET_KEYS_OLD  previous keys, comma-separated, that still decrypt what they encrypted
   KEEPSAKE_LLAMACPP_URL  a llama.cpp server that creates embeddings for all users
+  KEEPSAKE_DATABASE_DIR  a folder on the disk of your own PostgreSQL, whose free space is watched too
+  KEEPSAKE_DISK_FREE_MB  how much of the disk has to stay free, in MB (5 % of it, 1024 at most)
   KEEPSAKE_READER_MB     memory for the search indexes of all users, in MB (512)
   KEEPSAKE_SIGNUP        who may create an account: first (then closed), open, closed
   KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8

@@ -76,6 +76,12 @@ struct SearchLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StorageLabels {
+    /// The refusal's code.
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LoadLabels {
     /// `false` if the index is too large to be kept.
     kept: &'static str,
@@ -102,6 +108,7 @@ struct Metrics {
     searches_large: Counter,
     activity_dropped: Counter,
     calls_refused: Counter,
+    storage_refused: Family<StorageLabels, Counter>,
     began: Instant,
 }
 
@@ -120,6 +127,7 @@ impl Metrics {
         let (searches, activity_dropped) = (Family::default(), Counter::default());
         let (provider_failures, texts_embedded) = (Family::default(), Family::default());
         let (chat_tokens, calls_refused) = (Family::default(), Counter::default());
+        let storage_refused = Family::default();
         let (index_loads, index_refreshes) = (timed(), Counter::default());
         let (indexes_dropped, searches_large) = (Counter::default(), Counter::default());
         registry.register(
@@ -202,6 +210,11 @@ impl Metrics {
             "Calls refused because too many of the same user or operator were running and waiting",
             calls_refused.clone(),
         );
+        registry.register(
+            "storage_refused",
+            "Writes refused for want of room: a user's storage limit, or the server's disk",
+            storage_refused.clone(),
+        );
         Self {
             registry,
             requests,
@@ -220,6 +233,7 @@ impl Metrics {
             searches_large,
             activity_dropped,
             calls_refused,
+            storage_refused,
             began: Instant::now(),
         }
     }
@@ -321,6 +335,10 @@ pub fn activity_dropped(calls: u64) {
 
 pub fn call_refused() {
     METRICS.calls_refused.inc();
+}
+
+pub fn storage_refused(reason: &'static str) {
+    METRICS.storage_refused.get_or_create(&StorageLabels { reason }).inc();
 }
 
 /// The sweep has run in this process.

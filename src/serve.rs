@@ -67,6 +67,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     drop(starting);
     let worked = async {
         let core = wiring::core(config, &database.db)?;
+        core.watch_disk();
         let crew = JobWorkers::start(jobs_of(config, &database, &core));
         tracing::info!("running background jobs");
         signals.first().await;
@@ -117,11 +118,9 @@ async fn serve_until(
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
-    let readiness = Readiness::new(ProcessInfo {
-        workers: Some(workers),
-        data_dir: Some(config.data_dir.clone()),
-    });
+    let readiness = Readiness::new(ProcessInfo { workers: Some(workers) });
     let core = wiring::core(config, &database.db)?;
+    core.watch_disk();
     let state = wiring::app_state(config, &core, readiness.clone());
     let activity = core.activity.clone();
     let crew =

@@ -55,6 +55,7 @@ pub async fn import(config: &Config, email: &str, is_vouched: bool) -> anyhow::R
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
         let core = wiring::core(config, &database.db)?;
+        core.watch_disk();
         let bar = bar_of_input()?;
         let tell = |outcome: ImportOutcome| {
             bar.set_position(outcome.bytes);

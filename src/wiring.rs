@@ -22,6 +22,7 @@ use crate::memories::Adding;
 use crate::postgres::{self, CommandLock, EmbeddedPostgres};
 use crate::providers::chat::Chat;
 use crate::providers::{DocumentFetcher, Embedder, EndpointUrl, SystemNames, builtin};
+use crate::quota::{Disk, FolderDisk};
 use crate::seal::Sealer;
 use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
@@ -224,6 +225,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         config.public_url.clone(),
     );
     let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer.clone(), offered);
+    embeddings.quota().disk().watch(disks(config), config.disk_free_bytes);
     let reader = Reader::new(config.reader_bytes);
     Ok(Core {
         search: Search::new(db.clone(), embeddings, reader),
@@ -236,7 +238,18 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
     })
 }
 
+/// What writes fill: the data folder's disk, and that of a PostgreSQL beside this server.
+fn disks(config: &Config) -> Vec<Arc<dyn Disk>> {
+    let folders = std::iter::once(config.data_dir.clone()).chain(config.database_dir.clone());
+    folders.map(|folder| Arc::new(FolderDisk(folder)) as Arc<dyn Disk>).collect()
+}
+
 impl Core {
+    /// Watches free disk while the process runs.
+    pub fn watch_disk(&self) {
+        tokio::spawn(self.embeddings().quota().disk().clone().keep_looking());
+    }
+
     pub fn embeddings(&self) -> &Embeddings {
         self.search.embeddings()
     }

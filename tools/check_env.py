@@ -29,6 +29,7 @@ SHAPES = {
     "KEEPSAKE_METRICS_TOKEN": r".{16,}",
     "KEEPSAKE_SECRET_KEY": r"[0-9a-fA-F]{64}|[A-Za-z0-9+/]{43}=",
     "KEEPSAKE_STOP_GRACE_SECONDS": r"\d|1\d|20",
+    "KEEPSAKE_DISK_FREE_MB": r"\d{1,9}",
 }
 
 

@@ -22,6 +22,7 @@ mod manage;
 mod related;
 mod secrets;
 mod sessions;
+mod storage;
 mod summary;
 mod teams;
 mod timeline;
@@ -75,6 +76,7 @@ pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,
 };
+pub use storage::{ServerStorage, StorageList, StorageView};
 pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
 pub use teams::{JoinPage, TeamMate, TeamView};
 pub use timeline::{

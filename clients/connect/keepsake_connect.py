@@ -204,7 +204,8 @@ def deliver(config, path, body):
             status = 503  # Nothing listens, or it ended meanwhile: a server that restarts.
         if status < 300:
             return json.loads(answer)
-        if wait_s is None or (status != 429 and status < 500):
+        # 507: no room. The next event hands the same over again.
+        if wait_s is None or status == 507 or (status != 429 and status < 500):
             raise OSError(status)
         time.sleep(wait_s)
 

@@ -32,6 +32,7 @@ def run(server, folder, agent_of, api):
     hands_over_cursor(hooks["cursor"], server, folder, api)
     is_cut_to_limits(claude, server, folder, api)
     outlasts_a_restart(claude, server, folder, api)
+    waits_for_room(claude, server, folder, api)
 
 
 class Hook:
@@ -243,6 +244,33 @@ def outlasts_a_restart(hook, server, folder, api):
     if [message["content"] for message in messages] != ["The boat is at the quay."]:
         fail(f"after the restart came {messages}")
     say("a conversation that ends while the server restarts is handed over")
+
+
+def waits_for_room(hook, server, folder, api):
+    """A server without room is asked once; the next event hands the same over."""
+    path = folder / "room.jsonl"
+    path.write_text(json.dumps(said(0, "user", "The boat is full.")) + "\n")
+    given = {"session_id": "room", "transcript_path": str(path)}
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.settimeout(10)
+        hook.point_to(f"http://127.0.0.1:{door.getsockname()[1]}")
+        hook.says_nothing("end", given)
+        try:
+            while True:
+                with door.accept()[0] as connection:
+                    asked.append(connection.recv(1 << 16))
+                    connection.sendall(b"HTTP/1.1 507 Insufficient Storage\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        except TimeoutError:
+            pass
+    if len(asked) != 1:
+        fail(f"a server without room was asked {len(asked)} times")
+    hook.point_to(server.url)
+    hook.says_nothing("end", given)
+    messages = arrived(server, api, "claude-code:room", lambda session: session["completed_at"])
+    if [message["content"] for message in messages] != ["The boat is full."]:
+        fail(f"once there was room came {messages}")
+    say("what a server without room refuses is handed over again, and not at once")
 
 
 def relay(door, port):

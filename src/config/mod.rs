@@ -45,6 +45,10 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// `KEEPSAKE_BACKUP_DIR`: where nightly backups go; `None`: none are made.
     pub backup_dir: Option<PathBuf>,
+    /// `KEEPSAKE_DATABASE_DIR`: a folder on the disk of a PostgreSQL of one's own, whose free space is watched too.
+    pub database_dir: Option<PathBuf>,
+    /// `KEEPSAKE_DISK_FREE_MB`, in bytes: with less free, nothing is added; `None`: by the disk's size.
+    pub disk_free_bytes: Option<u64>,
     /// `KEEPSAKE_READER_MB`, in bytes: the memory limit for search indexes.
     pub reader_bytes: usize,
     /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
@@ -131,6 +135,8 @@ impl Config {
                 named => named.map(PathBuf::from).or(backup_dir),
             },
             data_dir,
+            database_dir: parse_database_dir(get("KEEPSAKE_DATABASE_DIR"))?,
+            disk_free_bytes: parse_disk_free_mb(get("KEEPSAKE_DISK_FREE_MB"))?,
             reader_bytes: parse_reader_mb(get("KEEPSAKE_READER_MB"))?,
             database_url,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
@@ -259,6 +265,7 @@ fn parse_llamacpp_url(text: Option<String>) -> Result<Option<Url>, ConfigError> 
 
 /// For the search indexes of all users together.
 const READER_MB_DEFAULT: usize = 512;
+const DISK_FREE_MB_MAX: u64 = 1 << 30;
 const READER_MB: std::ops::RangeInclusive<usize> = 16..=1_048_576;
 
 fn parse_reader_mb(text: Option<String>) -> Result<usize, ConfigError> {
@@ -270,6 +277,28 @@ fn parse_reader_mb(text: Option<String>) -> Result<usize, ConfigError> {
         name: "KEEPSAKE_READER_MB",
         problem: format!("{text:?}"),
         accepted: "give how many megabytes searches may keep in memory, 16 or more, such as 512",
+    })
+}
+
+/// Watching the disk of another folder by mistake would be noticed too late.
+fn parse_database_dir(text: Option<String>) -> Result<Option<PathBuf>, ConfigError> {
+    match text.map(PathBuf::from) {
+        Some(folder) if !folder.exists() => Err(ConfigError {
+            name: "KEEPSAKE_DATABASE_DIR",
+            problem: "not there".into(),
+            accepted: "give a folder on the disk where PostgreSQL keeps its data, or leave it out",
+        }),
+        folder => Ok(folder),
+    }
+}
+
+fn parse_disk_free_mb(text: Option<String>) -> Result<Option<u64>, ConfigError> {
+    let Some(text) = text else { return Ok(None) };
+    let megabytes: Option<u64> = text.trim().parse().ok().filter(|mb| *mb <= DISK_FREE_MB_MAX);
+    megabytes.map(|mb| Some(mb << 20)).ok_or_else(|| ConfigError {
+        name: "KEEPSAKE_DISK_FREE_MB",
+        problem: format!("{text:?}"),
+        accepted: "give how many megabytes of the disk have to stay free, such as 2048; 0: none",
     })
 }
 
@@ -408,7 +437,7 @@ mod tests {
     /// tools/check_env.py refuses nothing that is accepted here, and what is clearly wrong.
     #[test]
     fn the_shapes_of_the_check_before_a_build_are_what_is_accepted() {
-        const SAMPLES: [(&str, &[&str], &[&str]); 9] = [
+        const SAMPLES: [(&str, &[&str], &[&str]); 10] = [
             (
                 "KEEPSAKE_LISTEN",
                 &["127.0.0.1:3000", "[::1]:80"],
@@ -433,6 +462,7 @@ mod tests {
                 &["hunter2", "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"],
             ),
             ("KEEPSAKE_STOP_GRACE_SECONDS", &["0", "9", "10", "20"], &["21", "-1", "2.5"]),
+            ("KEEPSAKE_DISK_FREE_MB", &["0", "2048"], &["5%", "-1", "1.5"]),
         ];
         let script = include_str!("../../tools/check_env.py");
         let shapes = script.split_once("SHAPES = {").expect("shapes").1;
@@ -465,6 +495,8 @@ mod tests {
             ("KEEPSAKE_LOG_FORMAT", "xml", "text or json"),
             ("KEEPSAKE_STOP_GRACE_SECONDS", "90", "from 0 to 20"),
             ("KEEPSAKE_METRICS_TOKEN", "hunter2", "openssl rand"),
+            ("KEEPSAKE_DATABASE_DIR", "/no/such/folder", "a folder on the disk"),
+            ("KEEPSAKE_DISK_FREE_MB", "5%", "how many megabytes"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector", "http://host:4318"),
         ] {
             let error = with(name, value).expect_err("refused").to_string();

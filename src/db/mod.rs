@@ -316,6 +316,11 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
     has_code(error, "57014")
 }
 
+/// PostgreSQL has no disk left (disk_full).
+pub fn is_disk_full(error: &sqlx::Error) -> bool {
+    has_code(error, "53100")
+}
+
 /// insufficient_privilege
 pub fn lacks_privilege(error: &sqlx::Error) -> bool {
     has_code(error, "42501")

@@ -50,6 +50,7 @@ use crate::providers::settings::{
 };
 use crate::providers::{Embedder, EndpointUrl, ProviderError, QueryPriority};
 use crate::queue;
+use crate::quota::Quota;
 use crate::redaction::Redactor;
 use crate::seal::{SealError, Sealer};
 
@@ -117,6 +118,7 @@ pub struct Embeddings {
 
 struct SharedEmbeddings {
     redactor: Redactor,
+    quota: Quota,
     clock: SharedClock,
     embedder: Embedder,
     sealer: Sealer,
@@ -137,6 +139,7 @@ impl Embeddings {
     ) -> Self {
         let shared = SharedEmbeddings {
             redactor: Redactor::new(db.clone(), clock.clone(), sealer.clone()),
+            quota: Quota::new(db.clone(), clock.clone()),
             clock,
             embedder,
             sealer,
@@ -161,6 +164,11 @@ impl Embeddings {
     /// Screens texts before they are stored and embedded.
     pub fn redactor(&self) -> &Redactor {
         &self.shared.redactor
+    }
+
+    /// Room for texts, before they are stored and embedded.
+    pub fn quota(&self) -> &Quota {
+        &self.shared.quota
     }
 
     /// Seals with the server's secret key.

@@ -10,6 +10,7 @@ use crate::memories::feed;
 use crate::memories::manage::{ON_ITS_WAY_FOR, UNDO_FOR, find_deletable};
 use crate::memories::{ItemId, MemoryError};
 use crate::queue;
+use crate::quota;
 use crate::replay::{Note, NotedAct};
 use crate::sessions::given;
 
@@ -172,6 +173,7 @@ pub async fn step_of_due(
     feed::store::set_erasure_time(&mut tx, now).await?;
     let instead = given::deleted(now);
     let left = store::erase_chosen(&mut tx, &receipt, PARTS_A_STEP, &instead, now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     let step = match left {
         // It was undone in the meantime.

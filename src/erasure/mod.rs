@@ -25,6 +25,7 @@ use crate::db::{Db, UserId};
 use crate::memories::{ItemId, feed};
 use crate::queue;
 use crate::replay::{self, Note, NotedAct, note_own};
+use crate::quota;
 use crate::sessions::SessionId;
 
 /// Limits a step to some tens of milliseconds, since others wait for its locks.
@@ -130,6 +131,7 @@ pub async fn session(
     }
     let what = NotedAct::Session;
     replay::store::insert_own(&mut tx, what, Some(session.0), with_memories, now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -151,6 +153,7 @@ pub async fn document(
         return Err(ErasureError::Gone);
     }
     note_own(&mut tx, NotedAct::Document, Some(document), now).await?;
+    quota::recount_soon(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(id)
 }

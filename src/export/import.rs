@@ -1,6 +1,7 @@
 //! The import: writes records in batches of one transaction each. Existing records stay unchanged, so that an
 //! import is idempotent, and an interrupted one can simply be repeated.
 
+mod error;
 mod links;
 mod outcome;
 mod records;
@@ -14,6 +15,7 @@ use time::OffsetDateTime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+pub use self::error::ImportError;
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::records::ImportedProject;
@@ -24,12 +26,13 @@ use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
 use crate::activity;
 use crate::db::{Db, UserId};
-use crate::embedding::{EmbeddingError, Embeddings};
+use crate::embedding::Embeddings;
 use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
 use crate::memories::{self, PUT_ASIDE, ProjectRef, SUPERSEDED, Status};
+use crate::quota::estimate;
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Of a record that the database refuses.
@@ -46,21 +49,6 @@ const RECORDS_TOLD: usize = 200;
 const BYTES_TOLD: u64 = 8 * 1024 * 1024;
 /// Maximum problems that are listed; the rest are counted.
 const PROBLEMS_TOLD_MAX: usize = 20;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    #[error("the account is being erased; nothing more is taken in")]
-    Erasing,
-    #[error("the file could not be read to its end; give it again: nothing is doubled")]
-    Read(#[source] std::io::Error),
-    #[error(transparent)]
-    Embedding(#[from] EmbeddingError),
-    /// A limit of the account is reached.
-    #[error(transparent)]
-    Full(#[from] Invalid),
-    #[error("the database cannot be reached right now; give the file again: nothing is doubled")]
-    Database(#[from] sqlx::Error),
-}
 
 /// An import into one user's memory.
 pub struct Importer {
@@ -141,7 +129,14 @@ impl Importer {
             source::read(file, &mut screen, |piece| send.blocking_send(piece).is_ok())
         });
         let (mut untold, mut bytes_told) = (0, 0);
+        let quota = self.embeddings.quota().clone();
         while let Some(piece) = pieces.recv().await {
+            let bytes = usize::try_from(piece.bytes.saturating_sub(self.outcome.bytes))
+                .unwrap_or(usize::MAX);
+            if let Err(full) = quota.take(user, estimate(bytes, 1)).await {
+                self.write_batch().await?;
+                return Err(full.into());
+            }
             self.outcome.bytes = piece.bytes;
             untold += weight(&piece.record);
             self.take(piece.place, piece.record).await?;

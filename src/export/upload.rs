@@ -20,6 +20,7 @@ use super::{FileOrigin, ImportOutcome, Importer, is_signed};
 use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
 use crate::input::sentence;
+use crate::quota::{QuotaError, estimate};
 
 pub const UPLOAD_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Limit on what a form has around its file.
@@ -49,6 +50,8 @@ pub enum UploadError {
     TooMany,
     #[error("the file could not be read again; upload it once more")]
     File(#[source] std::io::Error),
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -108,6 +111,7 @@ impl Imports {
             return Err(UploadError::TooLarge);
         }
         let slot = UploadPermit::take(&self.uploading, user)?;
+        self.embeddings.quota().take(user, estimate(0, 1)).await?;
         let last = self.last(user).await?;
         if last.is_some_and(|last| last.state == ImportState::Running) {
             return Err(UploadError::UnderWay);

@@ -19,6 +19,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     work: JobWork::OfServer(Duration::from_secs(60)),
     schedule: None,
     at_once: 1,
+    adds: false,
     run: |context, _, slice| {
         Box::pin(async move {
             let now = context.now();

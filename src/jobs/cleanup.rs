@@ -23,6 +23,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     work: JobWork::OfServer(Duration::from_secs(3_600)),
     schedule: None,
     at_once: 1,
+    adds: false,
     run: |context, _, slice| {
         Box::pin(async move {
             let clock = context.clock.clone();

@@ -20,6 +20,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: Some(Schedule::daily(time!(3:00))),
     at_once: 2,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             let night = context.schedule(&JOB).await?;

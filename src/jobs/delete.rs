@@ -13,6 +13,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 2,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             loop {

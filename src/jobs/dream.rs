@@ -27,6 +27,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     schedule: None,
     // Runs mostly wait for a model.
     at_once: 4,
+    adds: true,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = &context.consolidation;

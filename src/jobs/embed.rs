@@ -19,6 +19,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     schedule: None,
     // Runs mostly wait for a provider; at most half as many call the same one.
     at_once: 8,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move { Ok(context.embeddings.drain(user, &slice).await?.into()) })
     },

@@ -13,6 +13,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     schedule: Some(Schedule::daily(time!(2:00))),
     // Runs mostly wait for a model.
     at_once: 4,
+    adds: true,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = &context.consolidation;

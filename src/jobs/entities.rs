@@ -16,6 +16,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 2,
+    adds: true,
     run: |context, user, slice| {
         Box::pin(async move {
             let search = context.search.for_jobs();

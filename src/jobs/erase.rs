@@ -22,6 +22,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 1,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             loop {

@@ -13,6 +13,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     work: JobWork::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(4:00))),
     at_once: 2,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             loop {

@@ -13,6 +13,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     work: JobWork::OfServer(Duration::from_secs(5)),
     schedule: None,
     at_once: 1,
+    adds: false,
     run: |context, _, _| {
         Box::pin(async move {
             let found = context.webhooks.users_due().await?;

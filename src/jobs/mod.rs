@@ -31,6 +31,7 @@ mod passages;
 mod reflect;
 mod runner;
 pub mod schedule;
+mod storage;
 mod summary;
 mod sweep;
 mod turns;
@@ -51,13 +52,14 @@ use crate::embedding::Embeddings;
 use crate::evaluation::Evaluation;
 use crate::providers::chat::Chat;
 use crate::queue::Slice;
+use crate::quota::Quota;
 use crate::search::Search;
 use crate::webhooks::Webhooks;
 pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 21] = [
+pub static JOBS: [&BackgroundJob; 22] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -78,6 +80,7 @@ pub static JOBS: [&BackgroundJob; 21] = [
     &webhooks::JOB,
     &feed::JOB,
     &cleanup::JOB,
+    &storage::JOB,
     &backup::JOB,
 ];
 
@@ -125,6 +128,10 @@ impl JobContext {
     fn now(&self) -> OffsetDateTime {
         self.clock.now()
     }
+
+    fn quota(&self) -> &Quota {
+        self.embeddings.quota()
+    }
 }
 
 pub struct BackgroundJob {
@@ -138,6 +145,8 @@ pub struct BackgroundJob {
     pub schedule: Option<Schedule>,
     /// Concurrent runs per process; at most half of them call the same provider. One user has at most one.
     pub at_once: usize,
+    /// All that it does adds to a user's memory: it pauses while there is no room. A job that also frees room asks itself.
+    pub adds: bool,
     pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
 }
 

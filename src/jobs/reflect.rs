@@ -18,6 +18,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     schedule: Some(Schedule::weekly(Weekday::Sunday, time!(3:00))),
     // Runs mostly wait for a model.
     at_once: 4,
+    adds: true,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = &context.consolidation;

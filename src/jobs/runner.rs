@@ -295,7 +295,15 @@ impl Runner {
         let slice = Arc::new(Slice::begin(self.stop.clone()));
         // In its own task, which is aborted when this future is dropped.
         let mut task = JoinSet::new();
-        let running = (job.run)(self.context.clone(), claim.user, slice.clone());
+        let (context, user, of_run) = (self.context.clone(), claim.user, slice.clone());
+        let running = async move {
+            if job.adds
+                && let Some(again) = context.quota().full_until(user, &of_run).await?
+            {
+                return Ok(NextDue::At(again));
+            }
+            (job.run)(context, user, of_run).await
+        };
         task.spawn(AssertUnwindSafe(running).catch_unwind().in_current_span());
         let ended = match task.join_next().await {
             Some(Ok(Ok(ended))) => ended,

@@ -18,6 +18,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 4,
+    adds: true,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = &context.consolidation;

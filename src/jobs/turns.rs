@@ -20,6 +20,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     }),
     schedule: None,
     at_once: 2,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             while given::convert_some(&context.db, user).await? {
@@ -31,6 +32,9 @@ pub static JOB: BackgroundJob = BackgroundJob {
                 if slice.is_over() {
                     return Ok(NextDue::More(1));
                 }
+            }
+            if let Some(again) = context.quota().full_until(user, &slice).await? {
+                return Ok(NextDue::At(again));
             }
             loop {
                 let due = turns::due_of(&context.db, user).await?;

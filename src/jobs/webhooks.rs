@@ -13,6 +13,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     schedule: None,
     // Runs mostly wait for somebody else's server.
     at_once: 16,
+    adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
             Ok(match context.webhooks.deliver(user, &slice).await? {

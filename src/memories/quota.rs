@@ -1,26 +1,21 @@
-//! Limits on one user's items (DESIGN §11). Counting gets slower with size, so items are counted only now and then: after
+//! Limits on one user's items (DESIGN §11; of bytes: src/quota). Counting gets slower with size, so items are counted only now and then: after
 //! a count, an eighth of the remaining room may be added without another count. So a few servers together stay in the limit.
 
-use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use lru::LruCache;
 use sqlx::PgConnection;
 
 use super::store;
 use crate::db::UserId;
 use crate::input::Invalid;
+use crate::quota::{RoomLeft, SHARE_ADDED_BETWEEN_LOOKS};
 
 /// Per user, archived items included, turns excluded.
 pub const ITEMS_MAX: i64 = 1_000_000;
 pub const THEMES_MAX: i64 = 10_000;
-const SHARE_ADDED_BETWEEN_COUNTS: i64 = 8;
-const USERS_REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
 
 pub struct ItemQuota {
     items_max: i64,
     /// Items each user may still add before the next count.
-    left: Mutex<LruCache<UserId, i64>>,
+    left: RoomLeft,
 }
 
 impl Default for ItemQuota {
@@ -31,18 +26,12 @@ impl Default for ItemQuota {
 
 impl ItemQuota {
     pub fn of(items_max: i64) -> Self {
-        Self { items_max, left: Mutex::new(LruCache::new(USERS_REMEMBERED)) }
+        Self { items_max, left: RoomLeft::default() }
     }
 
     /// Reserves room for this many items. Returns false if they must be counted first.
     pub fn take(&self, user: UserId, items: i64) -> bool {
-        match self.left().get_mut(&user) {
-            Some(left) if *left >= items => {
-                *left -= items;
-                true
-            }
-            _ => false,
-        }
+        self.left.take(user, items)
     }
 
     /// Counts the user's items and reserves room for this many.
@@ -57,8 +46,7 @@ impl ItemQuota {
         if room < items {
             return Ok(Err(self.full()));
         }
-        let left = (room - items) / SHARE_ADDED_BETWEEN_COUNTS;
-        self.left().put(user, left);
+        self.left.put(user, (room - items) / SHARE_ADDED_BETWEEN_LOOKS);
         Ok(Ok(()))
     }
 
@@ -68,10 +56,6 @@ impl ItemQuota {
             self.items_max
         );
         Invalid::new("", "too_many_items", sentence)
-    }
-
-    fn left(&self) -> MutexGuard<'_, LruCache<UserId, i64>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

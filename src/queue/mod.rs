@@ -31,6 +31,7 @@ pub const SUMMARY: &str = "summary";
 pub const ERASE: &str = "erase";
 pub const EVALUATE: &str = "evaluate";
 pub const DELETE: &str = "delete";
+pub const STORAGE: &str = "storage";
 
 /// After waiting this long, a user comes next, however much work others have.
 pub const PATIENCE: Duration = Duration::seconds(30);

@@ -145,6 +145,14 @@ pub struct NewMessages {
 }
 
 impl NewMessages {
+    /// Of their texts, and of the names and arguments of tool calls.
+    pub(super) fn bytes(&self) -> usize {
+        let of_calls = |calls: &[ToolCall]| -> usize {
+            calls.iter().map(|call| call.name.len() + call.arguments.len()).sum()
+        };
+        self.messages.iter().map(|m| m.content.len() + of_calls(&m.tool_calls)).sum()
+    }
+
     /// Validates the messages.
     ///
     /// # Errors

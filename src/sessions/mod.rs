@@ -30,6 +30,7 @@ use crate::input::Invalid;
 use crate::memories::{ProjectRef, projects};
 use crate::queue;
 use given::Envelope;
+use crate::quota::{self, QuotaError};
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{IdleSince, OpenSession, Stretch};
@@ -77,7 +78,18 @@ pub enum SessionError {
     #[error("the account that this token acts for was erased; nothing was written")]
     AccountErased,
     #[error(transparent)]
+    Quota(QuotaError),
+    #[error(transparent)]
     Database(sqlx::Error),
+}
+
+impl From<QuotaError> for SessionError {
+    fn from(error: QuotaError) -> Self {
+        match error {
+            QuotaError::Database(error) => error.into(),
+            full => Self::Quota(full),
+        }
+    }
 }
 
 impl From<sqlx::Error> for SessionError {
@@ -113,6 +125,8 @@ pub async fn add(
     let user = address.user;
     let envelope = Envelope::of(embeddings.sealer(), user);
     given::keep_ids(db, &envelope, address, &mut messages, now).await?;
+    let room = quota::estimate(messages.bytes(), messages.messages.len());
+    embeddings.quota().take(user, room).await?;
     let messages = (&messages, project);
     let mut tx = db.as_user(user).await?;
     let (added, is_left) = if turns::are_on(&mut tx, user).await? {

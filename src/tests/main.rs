@@ -40,6 +40,7 @@ mod search_when;
 mod secrets;
 mod server;
 mod sources;
+mod storage;
 mod support;
 mod teams;
 mod tidy;

@@ -3,13 +3,14 @@
 use super::DATABASE_UNAVAILABLE;
 use crate::accounts::{MemoryOff, Scope, TooManyUsers};
 use crate::db::actor::ActorRefusal;
-use crate::db::is_of_a_gone_user;
+use crate::db::{is_disk_full, is_of_a_gone_user};
 use crate::documents::DocumentError;
 use crate::embedding::EmbeddingError;
 use crate::entities::EntityError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
 use crate::memories::proposals::ProposalReason;
+use crate::quota::QuotaError;
 
 /// Why a call failed. The messages are the same over REST and MCP.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,8 @@ pub enum ToolError {
     Database(sqlx::Error),
     #[error(transparent)]
     Embedding(EmbeddingError),
+    #[error(transparent)]
+    Quota(QuotaError),
     #[error("the answer could not be written as JSON")]
     Output(#[from] serde_json::Error),
 }
@@ -93,6 +96,7 @@ impl ToolError {
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
             Self::Embedding(error) => error.code(),
+            Self::Quota(error) => error.code(),
             Self::Output(_) => "unavailable",
         }
     }
@@ -105,7 +109,17 @@ impl From<sqlx::Error> for ToolError {
             Some(ActorRefusal::MemoryOffForAgent) => Self::MemoryOff(MemoryOff::Agent),
             Some(refusal) => Self::NotAllowedAnyMore(refusal),
             None if is_of_a_gone_user(&error) => Self::AccountErased,
+            None if is_disk_full(&error) => Self::Quota(QuotaError::DatabaseDisk),
             None => Self::Database(error),
+        }
+    }
+}
+
+impl From<QuotaError> for ToolError {
+    fn from(error: QuotaError) -> Self {
+        match error {
+            QuotaError::Database(error) => error.into(),
+            full => Self::Quota(full),
         }
     }
 }

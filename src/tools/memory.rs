@@ -185,6 +185,10 @@ impl Tool for Memory {
         }
     }
 
+    fn adds(input: &MemoryInput) -> bool {
+        matches!(input.action, Action::Save)
+    }
+
     fn touched(output: &MemoryOutput) -> Vec<i64> {
         output.touched.clone()
     }

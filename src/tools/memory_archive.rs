@@ -35,6 +35,7 @@ impl Tool for MemoryArchive {
         the user confirmed is proposed to them. Only when the user asks to forget, or an item is wrong. \
         Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
+    const ADDS: bool = false;
     type Input = ArchiveInput;
     type Output = ArchiveOutput;
 

@@ -140,6 +140,10 @@ impl Tool for MemoryFiles {
         }
     }
 
+    fn adds(input: &FilesInput) -> bool {
+        !matches!(input.command, FileCommand::Delete)
+    }
+
     fn touched(output: &FilesOutput) -> Vec<i64> {
         output.documents.clone()
     }

@@ -44,6 +44,7 @@ impl Tool for MemoryForget {
         what the user confirmed is proposed to them. Use it only when the user asks to forget what has a key. \
         Example: {\"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
+    const ADDS: bool = false;
     type Input = ForgetInput;
     type Output = ForgetOutput;
 

@@ -53,6 +53,7 @@ use crate::documents::Documents;
 use crate::embedding::Embeddings;
 use crate::memories::Adding;
 use crate::metrics;
+use crate::quota::estimate;
 use crate::search::Search;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
@@ -104,6 +105,8 @@ trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
     const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
+    /// Some calls add to the memory.
+    const ADDS: bool = !Self::READ_ONLY;
     /// Arguments that are hidden from models to save tokens.
     const FOR_SCRIPTS: &'static [&'static str] = &[];
     type Input: DeserializeOwned + JsonSchema + Send;
@@ -124,6 +127,11 @@ trait Tool: Send + Sync + 'static {
     /// Limits of this write's texts, before they are screened.
     fn check(_input: &Self::Input) -> Result<(), ToolError> {
         Ok(())
+    }
+
+    /// Whether this call adds anything; if not, it is done past the user's storage limit too.
+    fn adds(_input: &Self::Input) -> bool {
+        Self::ADDS
     }
 
     /// Arguments of this write that only find what is stored; all others are screened for secrets.
@@ -171,6 +179,9 @@ pub struct Definition {
     pub title: &'static str,
     pub description: &'static str,
     pub read_only: bool,
+    /// A call may add to the memory, which needs room.
+    #[serde(skip)]
+    pub adds: bool,
     #[serde(skip)]
     pub scope: Scope,
     /// The smallest profile that lists it; `None`: no profile does, but scripts may call it.
@@ -260,6 +271,10 @@ impl<T: Tool> AnyTool for Registered<T> {
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
             T::check(&parsed)?;
+            if T::adds(&parsed) {
+                let room = estimate(input.len(), 1);
+                context.embeddings.quota().take(call.viewer.user_id, room).await?;
+            }
             let not_stored = T::not_stored(&parsed);
             let screened = secrets::screen(context, call, input, not_stored).await?;
             if let Some((changed, found)) = screened {
@@ -460,6 +475,7 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
             title: T::TITLE,
             description: T::DESCRIPTION,
             read_only: T::READ_ONLY,
+            adds: T::ADDS,
             scope: T::SCOPE,
             profile: profile.into(),
             for_scripts: T::FOR_SCRIPTS,

@@ -18,6 +18,7 @@ use crate::db::{self, constraint_of};
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
+use crate::quota::QuotaError;
 use crate::redaction::RedactionError;
 use crate::sessions::SessionError;
 use crate::tools::ToolError;
@@ -74,7 +75,7 @@ pub struct ProblemDocument<'a> {
 
 /// Retry delay while the server is busy or cannot reach its database.
 pub const RETRY_AFTER_S: u64 = 2;
-/// Retry delay while too many texts wait for their embedding.
+/// Retry delay while too many texts wait for their embedding, or the disk is full.
 const PENDING_WAIT_S: u64 = 60;
 
 impl Problem {
@@ -163,7 +164,23 @@ impl From<sqlx::Error> for Problem {
         if db::is_statement_timeout(&error) {
             return database_timeout();
         }
+        if db::is_disk_full(&error) {
+            return QuotaError::DatabaseDisk.into();
+        }
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+    }
+}
+
+impl From<QuotaError> for Problem {
+    fn from(error: QuotaError) -> Self {
+        let (said, code) = (error.to_string(), error.code());
+        let wait_s = match error {
+            QuotaError::Database(error) => return error.into(),
+            // Only its person or an admin makes room.
+            QuotaError::Storage { .. } => None,
+            QuotaError::Disk { .. } | QuotaError::DatabaseDisk => Some(PENDING_WAIT_S),
+        };
+        Self { wait_s, ..Self::new(StatusCode::INSUFFICIENT_STORAGE, code, sentence(&said)) }
     }
 }
 
@@ -205,6 +222,7 @@ impl From<ToolError> for Problem {
             | ToolError::Lent(_) => StatusCode::FORBIDDEN,
             ToolError::NotJson(_) => StatusCode::BAD_REQUEST,
             ToolError::Embedding(error) => return error.into(),
+            ToolError::Quota(error) => return error.into(),
             ToolError::Output(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, code, sentence(&error.to_string()))
@@ -216,6 +234,7 @@ impl From<SessionError> for Problem {
         let said = sentence(&error.to_string());
         let (status, code) = match error {
             SessionError::Invalid(invalid) => return invalid.into(),
+            SessionError::Quota(error) => return error.into(),
             SessionError::Database(error) => return error.into(),
             SessionError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             SessionError::Full | SessionError::TooManyCalls => {

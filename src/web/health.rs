@@ -1,7 +1,6 @@
 //! `/livez`: the process is alive. `/readyz`: it can serve, or which part cannot. It answers in bounded time,
 //! and reveals nothing about users or endpoints.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,14 +16,12 @@ use super::AppState;
 use crate::db::Schema;
 use crate::embedding::{BuiltinState, SystemProviderState};
 use crate::queue;
+use crate::quota::DiskState;
 
 /// After this time the database counts as unavailable.
 const ASK_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Workers renew their lease every 5 s.
 const WORKER_SILENT_MAX: time::Duration = time::Duration::seconds(60);
-/// A disk that does not answer in time is left out.
-const DISK_TIMEOUT: Duration = Duration::from_millis(200);
-const DISK_FREE_MIN_BYTES: u64 = 1 << 30;
 
 /// Where jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +47,6 @@ struct ReadinessState {
 pub struct ProcessInfo {
     /// `None`: no workers are expected.
     pub workers: Option<Workers>,
-    /// Its disk is checked for free space.
-    pub data_dir: Option<PathBuf>,
 }
 
 impl Readiness {
@@ -98,7 +93,7 @@ pub struct ReadinessReport {
     /// unknown while the database is away
     #[schemars(extend("enum" = ["ready", "failing", "none", UNKNOWN]))]
     system_provider: &'static str,
-    /// Of the data folder.
+    /// low: nothing is added until there is room; reads go on.
     #[schemars(extend("enum" = ["ready", "low", UNKNOWN]))]
     disk: &'static str,
     /// The parts that keep it from serving.
@@ -190,20 +185,15 @@ impl ReadinessReport {
         };
     }
 
-    async fn look_at_disk(&mut self, readiness: &Readiness) {
-        let Some(folder) = readiness.0.about.data_dir.clone() else {
-            return;
+    fn tell_disk(&mut self, disk: Option<DiskState>) {
+        self.disk = match disk {
+            None => UNKNOWN,
+            Some(DiskState { is_full: false, .. }) => "ready",
+            Some(_) => "low",
         };
-        let look = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&folder));
-        let Ok(Ok(Ok(disk))) = tokio::time::timeout(DISK_TIMEOUT, look).await else {
-            return;
-        };
-        self.disk = if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_FREE_MIN_BYTES {
-            self.warnings.push("less than 1 GiB is free on the data folder's disk");
-            "low"
-        } else {
-            "ready"
-        };
+        if self.disk == "low" {
+            self.warnings.push("the disk is nearly full, and nothing is added: free disk space; the page Admin shows how much there is");
+        }
     }
 
     fn judge(&mut self) {
@@ -236,7 +226,7 @@ pub async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
     if !matches!(asked, Ok(Ok(()))) {
         report = ReadinessReport::of(&state.readiness);
     }
-    report.look_at_disk(&state.readiness).await;
+    report.tell_disk(state.embeddings.quota().disk().state());
     report.judge();
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(report))

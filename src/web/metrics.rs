@@ -120,6 +120,17 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
         "Sign-ins and sign-ups whose password waits to be checked",
         state.accounts.count_waiting_passwords() as f64,
     ));
+    if let Some(disk) = state.embeddings.quota().disk().state() {
+        gauges.extend([
+            gauge("disk_free_bytes", "What is free on the fullest disk", disk.space.free as f64),
+            gauge("disk_floor_bytes", "With less free, nothing is added", disk.floor as f64),
+            gauge(
+                "disk_full",
+                "1 while nothing is added for want of disk",
+                f64::from(u8::from(disk.is_full)),
+            ),
+        ]);
+    }
     if let Some(at) = metrics::last_sweep() {
         gauges.push(gauge(
             "last_sweep_age_seconds",

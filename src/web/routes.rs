@@ -160,6 +160,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin/chat", post(forms::chat::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
         .route("/admin/browser", post(forms::manage::browser))
+        .route("/admin/storage", post(forms::storage::change))
         .route("/admin/operators", post(forms::operators::create))
         .route("/admin/operators/{operator_id}", post(forms::operators::change))
         .route("/admin/operators/{operator_id}/tokens", post(forms::operators::create_token))

@@ -5,6 +5,7 @@
 mod backups;
 mod jobs;
 mod operators;
+mod storage;
 mod system;
 mod users;
 
@@ -19,6 +20,7 @@ use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
 pub use backups::Backups;
 pub use jobs::Jobs;
 use operators::Operators;
+use storage::Storage;
 use system::{System, SystemChat};
 pub use users::Users;
 
@@ -60,6 +62,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 <div class="parts">
                     <Builtin page=page.clone() form=form.of("builtin") />
                     <Late late=page.late form=form.of("late") />
+                    <Storage storage=page.storage.clone() form=form.of("storage") />
                     <MemoryBrowser is_read_only=page.is_browser_read_only form=form.of("browser") />
                     <Allowed endpoints=page.allowed_endpoints form=form.of("endpoint") />
                 </div>

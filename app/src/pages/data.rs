@@ -4,6 +4,7 @@
 mod about;
 mod import;
 mod receipt;
+mod storage;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -19,6 +20,7 @@ use about::Ask;
 use import::Import;
 pub use receipt::Erased;
 use receipt::Receipts;
+use storage::Storage;
 
 pub const PATH: &str = "/data";
 
@@ -50,6 +52,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
             <Export page=page.clone() />
             <Import page=page.clone() form=form.of("import") />
             {renewal}
+            <Storage storage=page.storage.clone() />
             <DeleteAbout />
             <Delete form=form.of("delete") />
             <Receipts receipts=page.receipts.clone() />

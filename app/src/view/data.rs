@@ -1,7 +1,7 @@
 //! The types of the page of one's data, and of receipts of what was erased: all
 //! in numbers.
 
-use super::Moment;
+use super::{Moment, StorageView};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataPage {
@@ -11,6 +11,7 @@ pub struct DataPage {
     pub export_bytes: i64,
     /// The last one.
     pub import: Option<ImportProgress>,
+    pub storage: StorageView,
     /// What an erasure of the account would remove.
     pub rows: Vec<RowCount>,
     /// Newest first.

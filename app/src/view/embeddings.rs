@@ -1,7 +1,9 @@
 //! The types of Settings › Embeddings, of the admin page, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::{EffectiveProvider, EndpointView, JobsLine, Moment, OperatorRow, SystemChatView};
+use super::{
+    EffectiveProvider, EndpointView, JobsLine, Moment, OperatorRow, ServerStorage, SystemChatView,
+};
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +220,7 @@ pub struct AdminPage {
     pub late: LateSwitch,
     /// The pages show memories and change none.
     pub is_browser_read_only: bool,
+    pub storage: ServerStorage,
     /// Each `host:port` with the name of its purpose.
     pub allowed_endpoints: Vec<(String, String)>,
     pub queue: QueueCounts,

@@ -1,7 +1,7 @@
 //! The types of Admin › Users and of the page that an invitation's link opens.
-//! No memory is among them, not even how much there is.
+//! No memory is among them; of how much there is, the bytes alone.
 
-use super::Moment;
+use super::{Moment, StorageList};
 
 /// What the address of `/admin/users` says: `?q=&before=&operator=&external_id=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,7 @@ pub struct UsersPage {
     /// How many match the search.
     pub total: i64,
     pub next_before: Option<i64>,
+    pub storage: StorageList,
     /// Newest first.
     pub invitations: Vec<InvitationRow>,
     /// What came of looking for a user of an operator; `None` when none was looked for.
@@ -41,6 +42,8 @@ pub struct PersonRow {
     pub is_oneself: bool,
     pub created: Moment,
     pub last_sign_in: Option<Moment>,
+    /// What they store, in words; `None`: not counted yet.
+    pub stored: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

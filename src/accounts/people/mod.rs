@@ -1,4 +1,4 @@
-//! User administration: listing, promoting and disabling users. An admin sees no memory here, not even its size, and can disable
+//! User administration: listing, promoting and disabling users. An admin sees no memory here, only its bytes, and can disable
 //! neither themself nor the last admin.
 
 mod model;
@@ -30,6 +30,12 @@ impl Accounts {
         rows.truncate(PEOPLE_A_PAGE);
         let next_before = rows.last().filter(|_| has_more).map(|last| last.id);
         Ok(People { rows, total, next_before })
+    }
+
+    /// The addresses of these users, or `operator: id`; without those whose erasure has begun.
+    pub async fn list_names(&self, users: &[i64]) -> Result<Vec<(i64, String)>, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::list_names(&mut conn, users).await?)
     }
 
     /// Includes disabled users.

@@ -59,6 +59,19 @@ pub async fn find(
     }))
 }
 
+/// By id: the address, or `operator: id`.
+pub async fn list_names(
+    conn: &mut PgConnection,
+    users: &[i64],
+) -> Result<Vec<(i64, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT u.id, coalesce(u.email, o.name || ': ' || u.external_id) AS "name!"
+           FROM users u LEFT JOIN operators o ON o.id = u.operator_id WHERE u.id = ANY ($1) AND u.erasing_at IS NULL"#,
+        users,
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.name)).collect())
+}
+
 /// Number of other admins who can sign in.
 pub async fn count_other_admins(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(

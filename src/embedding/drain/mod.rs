@@ -23,6 +23,7 @@ use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_EMBEDDING_KEY, own_embedding_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::queue::Slice;
+use crate::quota;
 
 /// Page size when reading pending texts.
 const TEXTS_A_PAGE: usize = 256;
@@ -81,6 +82,9 @@ impl Embeddings {
         if effective.settings().is_none() {
             return Ok(Drained::Done);
         }
+        if let Some(again) = self.quota().full_until(user, slice).await? {
+            return Ok(Drained::Later(again));
+        }
         let system = self.system_settings().await?;
         let serving = spaces.serving().map(|space| space.id);
         let mut outcome = Drained::Done;
@@ -122,6 +126,7 @@ impl Embeddings {
         let outlived = spaces.outlived(now);
         if !outlived.is_empty() {
             super::store::delete_retired(&mut tx, user, &outlived).await?;
+            quota::recount_soon(&mut tx, user, now).await?;
             spaces.retired.retain(|space| !outlived.contains(&space.id.0));
         }
         if !spaces.retired.is_empty() {

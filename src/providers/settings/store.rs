@@ -202,6 +202,25 @@ pub async fn set_browser_read_only(
     Ok(done.execute(conn).await?.rows_affected() == 1)
 }
 
+/// What a user may store, in bytes (src/quota).
+pub async fn find_bytes_per_user(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!("SELECT bytes_per_user FROM system_settings").fetch_one(conn).await
+}
+
+/// False if nothing changed.
+pub async fn set_bytes_per_user(
+    conn: &mut PgConnection,
+    bytes: i64,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE system_settings SET bytes_per_user = $1, updated_at = $2 WHERE bytes_per_user <> $1",
+        bytes,
+        now
+    );
+    Ok(done.execute(conn).await?.rows_affected() == 1)
+}
+
 pub async fn set_system_pace(
     conn: &mut PgConnection,
     pace: Pace,

@@ -18,6 +18,7 @@ use crate::memories::quoted::own_words;
 use crate::memories::write::{NewSource, TurnMessage, write};
 use crate::memories::{Trust, passages};
 use crate::queue;
+use crate::quota;
 use store::LockedSession;
 
 /// Messages per transaction.
@@ -222,6 +223,9 @@ pub(super) use store::{are_on, mark_all_due};
 pub async fn remove_some(db: &Db, user: UserId, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
     let some = store::remove(&mut tx, user, REMOVED_A_STEP, now).await?;
+    if some > 0 {
+        quota::recount_soon(&mut tx, user, now).await?;
+    }
     tx.commit().await?;
     Ok(some > 0)
 }

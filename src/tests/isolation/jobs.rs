@@ -9,6 +9,7 @@ use keepsake::db::UserId;
 use keepsake::erasure::{self, ErasureStep};
 use keepsake::memories::ItemId;
 use keepsake::queue::Slice;
+use keepsake::quota::Counted;
 use keepsake::sessions::turns::{self, SessionWithTurnsDue};
 use keepsake::{entities, jobs, memories, sessions};
 use serde_json::json;
@@ -24,8 +25,8 @@ use crate::webhooks::{ALL, Receiver, hook};
 /// A test below runs it, and says its name where it fails.
 const CASES: &[&str] = &[
     "backup", "cleanup", "compare", "complete", "delete", "dream", "embed", "enrich", "entities",
-    "erase", "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary",
-    "sweep", "turns", "webhooks",
+    "erase", "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "storage",
+    "summary", "sweep", "turns", "webhooks",
 ];
 
 /// Somebody who never was: nothing is done, and nothing goes wrong.
@@ -281,6 +282,12 @@ async fn jobs_that_ask_no_model_work_on_one_users_rows() {
     assert!(own > 0);
     assert_done(&scene, "fade", once_and_never_for_nobody(own as usize), async |user| {
         memories::fading::fade(db, user, now + Duration::days(3_000)).await.unwrap()
+    })
+    .await;
+
+    let counted = [(ben.id, Some(Counted::Done)), (NOBODY, None)];
+    assert_done(&scene, "storage", counted, async |user| {
+        app.embeddings.quota().count(db, user).await.ok()
     })
     .await;
 

@@ -191,6 +191,7 @@ const CASES: &[Case] = &[
     post("/admin/embeddings", Admin("/admin/embeddings", &[("action", "builtin_off")])),
     post("/admin/endpoints", Admin("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:1")])),
     post("/admin/browser", Admin("/admin/browser", &[("action", "close")])),
+    post("/admin/storage", Admin("/admin/storage", &[("mib", "1")])),
     post("/admin/operators", Admin("/admin/operators", NEW_TOKEN)),
     post("/admin/operators/{operator_id}", Admin("/admin/operators/{operator}", NEW_TOKEN)),
     post("/admin/operators/{operator_id}/tokens", Admin("/admin/operators/{operator}/tokens", NEW_TOKEN)),

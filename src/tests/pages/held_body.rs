@@ -83,6 +83,7 @@ fn fields_of(path: &str) -> &'static str {
         "/admin/embeddings" => "action=builtin_off",
         "/admin/chat" => "action=save&provider_type=openai&url=http://127.0.0.1:9/v1&model=m",
         "/admin/browser" => "action=close",
+        "/admin/storage" => "mib=1",
         "/admin/endpoints" => "action=add&endpoint=127.0.0.1:9",
         "/account/time-zone" => "time_zone=Asia/Tokyo",
         "/admin/jobs" => "action=pause&job=embed",

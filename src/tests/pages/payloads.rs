@@ -270,7 +270,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
 }
 
 /// Every form there is, with its fields.
-pub(super) const FORMS: [(&str, &[&str]); 17] = [
+pub(super) const FORMS: [(&str, &[&str]); 18] = [
     ("/login", &["email", "password", "next"]),
     ("/signup", &["email", "password", "next"]),
     ("/agents", &["name", "scope", "expires_days"]),
@@ -302,6 +302,7 @@ pub(super) const FORMS: [(&str, &[&str]); 17] = [
     ("/admin/chat", &["provider_type", "url", "model", "key", "daily_token_cap"]),
     ("/settings/webhooks", &["url", "event"]),
     ("/admin/endpoints", &["endpoint", "purpose"]),
+    ("/admin/storage", &["mib"]),
     ("/admin/operators", &["name", "users_max", "scope", "expires_days"]),
     ("/admin/operators/1", &["users_max"]),
     ("/admin/invitations", &["email", "role"]),

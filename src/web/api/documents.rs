@@ -19,6 +19,7 @@ use crate::documents::{
 use crate::input::Invalid;
 use crate::memories::projects::PLACE_CHARS_MAX;
 use crate::memories::{ProjectRef, projects};
+use crate::quota::estimate;
 use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
 use crate::tools::{ProjectPlace, ToolError, ToolTrust};
 use crate::web::AppState;
@@ -206,7 +207,11 @@ pub async fn put(
     let mut project = ProjectPlace::parse(&sent.project)?;
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
-    let screened = screen(&state, &viewer, path, (&mut sent.content, project.as_mut()), expected);
+    let screened = async {
+        let room = estimate(sent.content.len(), 1);
+        state.embeddings.quota().take(viewer.user_id, room).await?;
+        screen(&state, &viewer, path, (&mut sent.content, project.as_mut()), expected).await
+    };
     let (path, warnings) = match screened.await {
         Ok(screened) => screened,
         Err(error) => {

@@ -106,6 +106,7 @@ fn no_file() -> Problem {
 fn upload_problem(error: UploadError) -> Problem {
     let (status, code) = match error {
         UploadError::Database(error) => return error.into(),
+        UploadError::Quota(error) => return error.into(),
         UploadError::UnderWay => (StatusCode::CONFLICT, "under_way"),
         UploadError::Uploading | UploadError::TooManyUploads | UploadError::TooMany => {
             (StatusCode::TOO_MANY_REQUESTS, "too_many")

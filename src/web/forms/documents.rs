@@ -12,6 +12,7 @@ use crate::db::actor;
 use crate::documents::{ChangeAuthor, DocumentError, Documents};
 use crate::erasure::{self, ErasureError};
 use crate::input::Invalid;
+use crate::quota::estimate;
 use crate::tools::ToolError;
 use crate::web::error::Problem;
 
@@ -33,6 +34,7 @@ pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
         let restored = match form {
             Ok(DocumentForm::Restore) => documents.restore(user, by, document).await,
             Ok(DocumentForm::RestoreRevision { revision }) => {
+                posted.state.embeddings.quota().take(user, estimate(0, 1)).await?;
                 let restored = documents.restore_revision(user, by, document, *revision);
                 restored.await
             }

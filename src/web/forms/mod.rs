@@ -23,6 +23,7 @@ pub mod operators;
 pub mod secrets;
 pub mod sessions;
 pub mod sign_in;
+pub mod storage;
 pub mod summary;
 pub mod teams;
 mod upload;

@@ -90,6 +90,7 @@ impl Ui {
             import: last.map(|import| self.import_view(import)),
             rows: rows_view(&rows.map_err(database)?, &ErasedRows::new()),
             receipts: receipts.map(|receipt| self.receipt_view(receipt)).collect(),
+            storage: self.storage_view(user).await.map_err(database)?,
             upload_bytes_max: UPLOAD_BYTES_MAX as i64,
         })
     }

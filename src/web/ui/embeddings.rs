@@ -5,7 +5,7 @@ use app::view::{
     AdminPage, BuiltinExchange, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage,
     EndpointView, EvaluationOffer, EvaluationView, FailedItem, FoundView,
     ItemEmbedding as ItemEmbeddingView, JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow,
-    QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
+    QueueCounts, Rebuild as RebuildView, ScoreParts, ServerStorage, SpaceView,
 };
 
 use super::Ui;
@@ -179,7 +179,7 @@ impl Ui {
         chat: &SystemChatSettings,
         users: i64,
         operators: Vec<OperatorRow>,
-        jobs: JobsLine,
+        (jobs, storage): (JobsLine, ServerStorage),
         is_browser_read_only: bool,
     ) -> AdminPage {
         let settings = system.settings;
@@ -220,6 +220,7 @@ impl Ui {
                 done: system.builtin_users.late,
             },
             is_browser_read_only,
+            storage,
             allowed_endpoints: system
                 .allowed
                 .into_iter()

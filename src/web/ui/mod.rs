@@ -25,6 +25,7 @@ mod moment;
 mod related;
 mod secrets;
 mod sessions;
+mod storage;
 mod summary;
 mod timeline;
 mod usage;
@@ -334,12 +335,13 @@ impl Backend for Ui {
         let operators = self.state.accounts.list_operators().await;
         let read_only = memories::manage::is_browser_read_only(&self.state.db).await;
         let operators = operators.map_err(account_error)?.into_iter();
+        let storage = self.server_storage().await;
         Ok(Some(self.admin_view(
             system.map_err(embedding_error)?,
             &chat.map_err(chat_error)?,
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
-            self.jobs_line().await?,
+            (self.jobs_line().await?, storage.map_err(database)?),
             read_only.map_err(database)?,
         )))
     }

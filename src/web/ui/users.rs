@@ -23,14 +23,20 @@ impl Ui {
         let is_address = filters.q.chars().count() <= 254 && !filters.q.contains('\0');
         let words = if is_address { filters.q.as_str() } else { "\u{fffd}" };
         let people = accounts.list_people(words, filters.before.map(UserId)).await?;
+        let ids: Vec<i64> = people.rows.iter().map(|person| person.id.0).collect();
+        let mut sizes = self.sizes_of(&ids).await?;
         Ok(UsersPage {
             people: people
                 .rows
                 .into_iter()
-                .map(|person| self.person_row(person, oneself))
+                .map(|person| PersonRow {
+                    stored: sizes.remove(&person.id.0),
+                    ..self.person_row(person, oneself)
+                })
                 .collect(),
             total: people.total,
             next_before: people.next_before.map(|id| id.0),
+            storage: self.storage_list().await?,
             invitations: accounts
                 .list_invitations()
                 .await?
@@ -100,6 +106,7 @@ impl Ui {
             is_oneself: person.id == oneself,
             created: self.moment(person.created_at),
             last_sign_in: person.last_sign_in_at.map(|at| self.moment(at)),
+            stored: None,
         }
     }
 
@@ -154,6 +161,7 @@ impl Ui {
             "disallow_endpoint" => ("removed an allowed endpoint", false),
             "close_browser" => ("made the memory browser read-only", false),
             "open_browser" => ("made the memory browser editable again", false),
+            "set_storage" => ("changed the storage limit of each user", false),
             "run_job" => ("ran the job", true),
             "pause_job" => ("paused the job", true),
             "resume_job" => ("resumed the job", true),

@@ -37,6 +37,10 @@ impl Ui {
                 task.next = None;
             }
         }
+        // All of them add to the memory.
+        if let Some(why) = self.want_of_room(viewer.user_id).await.map_err(database)? {
+            tasks.iter_mut().for_each(|task| task.problem = Some(why.clone()));
+        }
         let scheduled = self.scheduled(viewer).await?;
         Ok(WorkPage { tasks, scheduled })
     }

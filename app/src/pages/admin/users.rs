@@ -1,6 +1,7 @@
 //! Admin › Users: who signs in here and may do what, invitations, and what was
 //! changed lately. Every step that shuts somebody out says what it does before
-//! it does it. Nothing here tells anything of anybody's memory.
+//! it does it. Nothing here tells anything of anybody's memory but how many bytes
+//! it takes.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -14,6 +15,8 @@ use crate::view::{
     AdminEventRow, FormState, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     UsersFilters, UsersPage,
 };
+
+use super::storage::Largest;
 
 const PATH: &str = "/admin/users";
 
@@ -47,7 +50,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
     view! {
         <div class="page">
             <h1>"Users"</h1>
-            <p class="lead">"People who sign in here. Their memories are private and are not shown."</p>
+            <p class="lead">"People who sign in here. Their memories are private and are not shown; how much they store is."</p>
             <Done form=people_form.clone() />
             <FormError form=people_form fields=&[] />
             <NewResetLink form=form.of("reset_link") />
@@ -62,6 +65,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
                     />
                 </div>
                 <div class="parts">
+                    <Largest storage=page.storage />
                     <Invitations invitations=page.invitations form=form.of("invitation") />
                     <Changes events=page.events />
                 </div>
@@ -174,6 +178,7 @@ fn Person(person: PersonRow) -> impl IntoView {
             <p class="token-facts">
                 <span>"created " <When moment=person.created /></span>
                 <span>{signed_in}</span>
+                {person.stored.map(|size| view! { <span>"stores " {size}</span> })}
             </p>
             {steps}
         </li>

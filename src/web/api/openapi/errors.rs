@@ -10,6 +10,7 @@ use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
 use crate::memories::proposals::ProposalReason;
 use crate::memories::{ItemId, MemoryError};
+use crate::quota::QuotaError;
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::calls::too_many_calls;
@@ -154,6 +155,14 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "ServiceUnavailable",
             "The database cannot be reached, or took too long; nothing was changed.",
             vec![unavailable, database_timeout()],
+        ),
+        ErrorAnswer::new(
+            "InsufficientStorage",
+            "There is no room: the user's storage limit is reached, and trying again is of no use until something is deleted or an admin raises it; or the server's disk is nearly full. Nothing was added; reading and deleting go on.",
+            vec![
+                QuotaError::Storage { used: 4 << 30, limit: 4 << 30 }.into(),
+                QuotaError::Disk { free: 512 << 20, floor: 1 << 30 }.into(),
+            ],
         ),
     ]
 }

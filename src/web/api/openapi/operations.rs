@@ -102,6 +102,9 @@ fn tool(tool: &Definition) -> Operation {
         _ if tool.input_schema["properties"].get("item_id").is_some() => &[404],
         _ => &[],
     });
+    if tool.adds {
+        operation = operation.fails(&[507]);
+    }
     if let Value::Object(links) = links(tool.name) {
         operation.links = links;
     }
@@ -150,7 +153,7 @@ fn documents() -> [Operation; 5] {
             .takes::<DocumentRequest>()
             .answers::<DocumentAnswer>(201, "It is new.")
             .answers::<DocumentAnswer>(200, "It says this now.")
-            .fails(&[409]),
+            .fails(&[409, 507]),
         operation("document_get", "GET", DOCUMENT, Scope::MemoryRead)
             .about(
                 "Read a document.",
@@ -194,7 +197,8 @@ fn sessions() -> [Operation; 5] {
                 A session that the agent has left for another, and that has been still for 2 minutes, is completed by this.",
             )
             .takes::<SessionMessagesRequest>()
-            .answers::<SessionMessagesResponse>(200, "They are kept. More fields may be added in later versions."),
+            .answers::<SessionMessagesResponse>(200, "They are kept. More fields may be added in later versions.")
+            .fails(&[507]),
         operation("session_complete", "POST", "/complete")
             .about(
                 "Say that a session has ended.",
