@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """All of the series that docs/reliability.md tells of, one after the other.
 
-    end2end/reliability/run.py            as long as the page says (some 25 minutes; release binary)
-    end2end/reliability/run.py --short    the same questions in two or three minutes, times not judged
+    end2end/reliability/run.py            as long as the page says (some 30 minutes; release binary)
+    end2end/reliability/run.py --short    the same questions in three or four minutes, times not judged
 
 KEEPSAKE_BIN names the program (target/release/keepsake). What each found is kept in target/reliability/.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FOUND = HERE.parent.parent / "target/reliability"
-SERIES = ("kills", "load", "providers", "sessions", "at_once", "recovery", "hostile")
+SERIES = ("kills", "load", "providers", "sessions", "at_once", "recovery", "hostile", "poison")
 
 
 def main():

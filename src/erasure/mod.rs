@@ -24,8 +24,8 @@ use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::{ItemId, feed};
 use crate::queue;
-use crate::replay::{self, Note, NotedAct, note_own};
 use crate::quota;
+use crate::replay::{self, Note, NotedAct, note_own};
 use crate::sessions::SessionId;
 
 /// Limits a step to some tens of milliseconds, since others wait for its locks.

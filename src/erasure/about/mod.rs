@@ -164,7 +164,7 @@ impl PlaceKind {
 
 /// A row with the words, or of the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FoundPlace {
     /// Of a message, its session's; of the summary, 0.
     pub id: i64,
     /// Of a message.
@@ -200,7 +200,7 @@ impl PlaceChoice {
         }
     }
 
-    fn has(&self, kind: PlaceKind, place: &Place) -> bool {
+    fn has(&self, kind: PlaceKind, place: &FoundPlace) -> bool {
         self.parts.contains(&(kind, place.id, place.position))
             || self.whole.iter().any(|(whole, _)| *whole == kind)
     }
@@ -212,7 +212,7 @@ pub struct FoundPlaces {
     /// What was looked for, as its person calls it.
     pub name: String,
     /// Newest first, at most [`FOUND_MAX`] of each.
-    pub places: Vec<(PlaceKind, Vec<Place>)>,
+    pub places: Vec<(PlaceKind, Vec<FoundPlace>)>,
     /// Names of themes and projects with the words. They are not deleted with the rest.
     pub names: i64,
 }
@@ -259,7 +259,7 @@ impl FoundPlaces {
         })
     }
 
-    fn all(&self) -> impl Iterator<Item = (PlaceKind, &Place)> {
+    fn all(&self) -> impl Iterator<Item = (PlaceKind, &FoundPlace)> {
         self.places.iter().flat_map(|(kind, places)| places.iter().map(move |place| (*kind, place)))
     }
 }

@@ -3,7 +3,9 @@
 
 use sqlx::PgConnection;
 
-use super::{FOUND_MAX, MESSAGES_SEARCHED, Place, SHOWN_CHARS, Subject, SubjectKind, WantedWords};
+use super::{
+    FOUND_MAX, FoundPlace, MESSAGES_SEARCHED, SHOWN_CHARS, Subject, SubjectKind, WantedWords,
+};
 use crate::db::UserId;
 
 const LIMIT: i64 = FOUND_MAX as i64;
@@ -54,9 +56,9 @@ pub(super) async fn list_memories(
     subject: &Subject,
     wanted: &WantedWords,
     are_episodes: bool,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT i.id, 0 AS "position!", left(concat_ws(': ', i.key, i.content), $4) AS "text!", i.created_at AS at
            FROM memory_items i
            WHERE i.user_id = $1 AND i.delete_at IS NULL AND CASE WHEN $5 THEN i.type = 'episode' ELSE i.theme_id IS NOT NULL END
@@ -89,9 +91,9 @@ pub(super) async fn list_messages(
     user: UserId,
     subject: &Subject,
     wanted: &WantedWords,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT m.session_id AS id, m.position AS "position!", m.created_at AS at,
                   left(coalesce(nullif(substr(m.content, greatest(1, coalesce(regexp_instr(folded(m.content), ($2::text[])[1]), 0) - 60)), ''),
                                 m.tool_calls::text, ''), $4) AS "text!"
@@ -129,9 +131,9 @@ pub(super) async fn list_sessions(
     conn: &mut PgConnection,
     user: UserId,
     subject: &Subject,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT id, 0 AS "position!", external_id AS text, last_message_at AS at FROM sessions
            WHERE user_id = $1 AND (agent_id = $2 OR project_id = $3) ORDER BY id DESC LIMIT $4"#,
         user.0,
@@ -148,9 +150,9 @@ pub(super) async fn list_documents(
     user: UserId,
     subject: &Subject,
     wanted: &WantedWords,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT d.id, 0 AS "position!", left(d.path, $4) AS "text!", d.updated_at AS at FROM documents d
            WHERE d.user_id = $1
              AND (d.project_id = $6 OR d.owner_agent_id = $7
@@ -180,9 +182,9 @@ pub(super) async fn list_entities(
     user: UserId,
     subject: &Subject,
     wanted: &WantedWords,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT e.id, 0 AS "position!", left(e.name, $4) AS "text!", e.created_at AS at FROM entities e
            WHERE e.user_id = $1 AND NOT e.is_user AND e.merged_into IS NULL
              AND (e.id = $6
@@ -206,9 +208,9 @@ pub(super) async fn list_calls(
     user: UserId,
     subject: &Subject,
     wanted: &WantedWords,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT a.id, 0 AS "position!", left(a.query, $4) AS "text!", a.at FROM activity a
            WHERE a.user_id = $1 AND a.query IS NOT NULL AND (a.agent_id = $6 OR cardinality($2::text[]) > 0 AND $3 <= (
                    SELECT count(*) FROM (SELECT folded(a.query) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
@@ -229,9 +231,9 @@ pub(super) async fn find_summary(
     conn: &mut PgConnection,
     user: UserId,
     wanted: &WantedWords,
-) -> Result<Vec<Place>, sqlx::Error> {
+) -> Result<Vec<FoundPlace>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Place,
+        FoundPlace,
         r#"SELECT 0::bigint AS "id!", 0 AS "position!", left(s.body, $4) AS "text!", s.made_at AS "at!" FROM memory_summaries s
            WHERE s.user_id = $1 AND s.body IS NOT NULL AND s.made_at IS NOT NULL AND cardinality($2::text[]) > 0 AND $3 <= (
                    SELECT count(*) FROM (SELECT folded(s.body) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)

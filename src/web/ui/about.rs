@@ -6,7 +6,7 @@ use app::view::{AboutPage, FoundAbout, FoundKind, FoundRow};
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::erasure::about::{
-    self, FOUND_MAX, FoundPlaces, MESSAGES_SEARCHED, Place, PlaceKind, SHOWN_MAX, Subject,
+    self, FOUND_MAX, FoundPlace, FoundPlaces, MESSAGES_SEARCHED, PlaceKind, SHOWN_MAX, Subject,
     SubjectKind,
 };
 use crate::input::Invalid;
@@ -73,7 +73,7 @@ impl Ui {
         }
     }
 
-    fn found_row(&self, kind: PlaceKind, place: &Place) -> FoundRow {
+    fn found_row(&self, kind: PlaceKind, place: &FoundPlace) -> FoundRow {
         let (id, position) = (place.id, place.position);
         FoundRow {
             value: match kind {

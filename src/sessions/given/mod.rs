@@ -2,6 +2,8 @@
 //! When a conversation brings it back, as in the result of a tool, only its ids are kept: [`show`] tells what they said, and
 //! what is deleted is deleted here too.
 
+mod store;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +15,8 @@ use time::macros::format_description;
 use super::message::NewMessages;
 use super::model::StoredMessage;
 use super::own_tools::is_surely_own_tool;
-use super::{Address, MessageRole, store};
+use super::store::{self as sessions_store, Stretch};
+use super::{Address, MessageRole};
 use crate::db::{Db, UserId};
 use crate::seal::{Sealer, SecretOwner};
 
@@ -254,7 +257,8 @@ pub(super) async fn keep_ids(
     if !unknown.is_empty() {
         let mut tx = db.as_user(address.user).await?;
         let session =
-            store::find_by_name(&mut tx, address.user, address.agent, &address.name).await?;
+            sessions_store::find_by_name(&mut tx, address.user, address.agent, &address.name)
+                .await?;
         if let Some(session) = session {
             names
                 .extend(store::list_call_names(&mut tx, address.user, session.id, &unknown).await?);
@@ -296,8 +300,8 @@ pub async fn convert_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
     let Some((session, from, last)) = store::hold_unconverted(&mut tx, user).await? else {
         return Ok(false);
     };
-    let stretch = store::Stretch { after: from, last, limit: MESSAGES_A_STEP };
-    let messages = store::list_messages(&mut tx, user, session, stretch).await?;
+    let stretch = Stretch { after: from, last, limit: MESSAGES_A_STEP };
+    let messages = sessions_store::list_messages(&mut tx, user, session, stretch).await?;
     let asked = messages.iter().filter_map(|message| message.tool_call_id.clone());
     let asked: Vec<String> = asked.collect();
     let names: HashMap<String, String> = match asked.is_empty() {
