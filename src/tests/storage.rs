@@ -137,7 +137,8 @@ async fn past_the_storage_limit_nothing_is_added_and_what_frees_room_goes_on() {
     let tables: Vec<String> = app
         .sql("SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id'
               WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
-                AND has_column_privilege('keepsake_app', c.oid, 'user_id', 'SELECT') AND EXISTS (SELECT FROM pg_policies p WHERE p.tablename = c.relname AND 'keepsake_app' = ANY (p.roles)
+                AND has_column_privilege('keepsake_app', c.oid, a.attnum, 'SELECT')
+                AND EXISTS (SELECT FROM pg_policies p WHERE p.tablename = c.relname AND 'keepsake_app' = ANY (p.roles)
                             AND p.cmd IN ('ALL', 'SELECT'))")
         .values()
         .await;
