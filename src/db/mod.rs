@@ -317,7 +317,7 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
 }
 
 /// insufficient_privilege
-pub fn lacks_privilege(error: &sqlx::Error) -> bool {
+fn lacks_privilege(error: &sqlx::Error) -> bool {
     has_code(error, "42501")
 }
 
