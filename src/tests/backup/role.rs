@@ -102,7 +102,6 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     other.user("ben").await.add("Ben bakes bread.").await;
     let own = folder.path().join("by-the-role.tar");
     let elsewhere = folder.path().join("by-a-superuser.tar");
-    backed_up(&app, &own).await;
     backed_up(&other, &elsewhere).await;
     let superuser = postgres.connect_options();
     // Where no further role may sign in, it loads by itself, and a superuser does not load.
@@ -119,10 +118,11 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     assert_eq!(verified(&app).await, None);
     let there = superuser.clone().database("refused");
     db::prepare(&there).await.unwrap();
-    let refused = restored(&app, &own, &there).await.unwrap_err().to_string();
+    let refused = restored(&other, &elsewhere, &there).await.unwrap_err().to_string();
     assert!(refused.contains("does not let the role refused_load sign in"), "{refused}");
     fs::write(&hba, before).unwrap();
     conn.sql("SELECT pg_reload_conf()").run_all().await;
+    backed_up(&app, &own).await;
     for (file, made_by, source, name) in
         [(own, &app, &superuser, "second"), (elsewhere, &other, &other.options, "third")]
     {
