@@ -22,7 +22,7 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    /// `None` where the role of the URL is no superuser and may make no role that signs in: it loads by itself then.
+    /// `None` where the role cannot sign in and that of the URL is no superuser, which loads by itself then.
     pub(super) async fn begin(target: &DumpTarget<'_>) -> Result<Option<Self>, BackupError> {
         let database = target.options.get_database().unwrap_or("keepsake");
         let role = db::name_ending(database, ENDING);
@@ -31,11 +31,7 @@ impl Loader {
         let password: String = password.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut conn = PgConnection::connect_with(target.options).await?;
         store::drop_loader(&mut conn, &role).await?;
-        match store::make_loader(&mut conn, &role, &password, target.is_superuser).await {
-            Ok(()) => {}
-            Err(error) if db::lacks_privilege(&error) && !target.is_superuser => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
+        store::make_loader(&mut conn, &role, &password, target.is_superuser).await?;
         conn.close().await?;
         let options = target.options.clone().username(&role).password(&password);
         let loader = Self { role, options };

@@ -322,7 +322,7 @@ pub fn is_disk_full(error: &sqlx::Error) -> bool {
 }
 
 /// insufficient_privilege
-pub fn lacks_privilege(error: &sqlx::Error) -> bool {
+fn lacks_privilege(error: &sqlx::Error) -> bool {
     has_code(error, "42501")
 }
 

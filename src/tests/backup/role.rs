@@ -1,6 +1,7 @@
 //! Backup, verification and restore by the role of `dist/postgres-role.sql`, which is no superuser, on a PostgreSQL of
 //! their own.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -85,10 +86,6 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     let left = app.count("pg_database WHERE datname LIKE '%check'").await;
     assert_eq!(left, 0, "the throwaway database is left");
 
-    // Without the right to make the role that loads, it loads by itself.
-    as_superuser(&postgres, "postgres", "ALTER ROLE keepsake NOCREATEROLE").await;
-    assert_eq!(verified(&app).await, None);
-    as_superuser(&postgres, "postgres", "ALTER ROLE keepsake CREATEROLE").await;
     assert_eq!(app.count("pg_roles WHERE rolname LIKE '%\\_load'").await, 0, "a role is left");
 
     // What it may not do is said with the statement that helps.
@@ -105,9 +102,27 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     other.user("ben").await.add("Ben bakes bread.").await;
     let own = folder.path().join("by-the-role.tar");
     let elsewhere = folder.path().join("by-a-superuser.tar");
-    backed_up(&app, &own).await;
     backed_up(&other, &elsewhere).await;
     let superuser = postgres.connect_options();
+    // Where no further role may sign in, it loads by itself, and a superuser does not load.
+    let mut conn =
+        PgConnection::connect_with(&superuser.clone().database("postgres")).await.unwrap();
+    let hba: String = conn.sql("SHOW hba_file").value().await;
+    let before = fs::read_to_string(&hba).unwrap();
+    let allowed = [superuser.get_username(), "keepsake"]
+        .map(|role| format!("local all {role} scram-sha-256\nhost all {role} all scram-sha-256\n"));
+    fs::write(&hba, allowed.concat() + "local all all reject\nhost all all all reject\n").unwrap();
+    conn.sql("CREATE DATABASE refused").run_all().await;
+    conn.sql("ALTER ROLE keepsake CREATEDB").run_all().await;
+    conn.sql("SELECT pg_reload_conf()").run_all().await;
+    assert_eq!(verified(&app).await, None);
+    let there = superuser.clone().database("refused");
+    db::prepare(&there).await.unwrap();
+    let refused = restored(&other, &elsewhere, &there).await.unwrap_err().to_string();
+    assert!(refused.contains("does not let the role refused_load sign in"), "{refused}");
+    fs::write(&hba, before).unwrap();
+    conn.sql("SELECT pg_reload_conf()").run_all().await;
+    backed_up(&app, &own).await;
     for (file, made_by, source, name) in
         [(own, &app, &superuser, "second"), (elsewhere, &other, &other.options, "third")]
     {
