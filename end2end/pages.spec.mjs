@@ -187,6 +187,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("document that is not there", "/documents/999999999");
   await passes("session that is not there", "/sessions/999999999");
   await passes("your data", "/data");
+  await passes("delete everything about", "/data/about");
   await passes("a receipt that is not there", "/erased/over");
   await passes("a team link that is over", "/team/over");
   await passes("404", "/nothing-here");

@@ -238,7 +238,7 @@ BEGIN
         ALTER POLICY tenant ON deletions USING (user_id = current_user_id());
         PERFORM create_distributed_table('deletions', 'user_id', colocate_with => 'memory_items');
         FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
-            'remove_message', 'remove_entity', 'erase_chosen', 'erase_again') LOOP
+            'remove_message', 'remove_entity', 'erase_chosen', 'erase_again', 'keep_ids') LOOP
             EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
             EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
         END LOOP;

@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use time::Duration;
 
 use super::file::{BackupFile, sync_folder_of};
-use super::model::{BackupError, failed_to};
+use super::model::{BackupError, ERASURES, failed_to};
 use super::{folder, signature, store};
 use crate::db::Db;
 use crate::replay::{self, Note};
 use crate::seal::{MacRefusal, Sealer};
 
-pub const ERASURES: &str = "erasures.jsonl";
 /// Notes that are written at once.
 const NOTES_AT_ONCE: i64 = 1_000;
 /// More than what is appended at once.

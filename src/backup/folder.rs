@@ -11,9 +11,8 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::{format_description, time};
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
-use super::erasures::ERASURES;
 use super::file::{BackupFile, UNFINISHED};
-use super::model::{BackupError, failed_to};
+use super::model::{BackupError, ERASURES, failed_to};
 use crate::seal::Sealer;
 
 /// Newest first, whenever they were made.

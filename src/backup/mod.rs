@@ -30,13 +30,13 @@ use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject}
 use crate::db::Db;
 use crate::queue::{self, SERVER};
 use crate::seal::Sealer;
-pub use erasures::{ERASURES, ErasuresFile, ErasuresSince, erasures_beside};
+pub use erasures::{ErasuresFile, ErasuresSince, erasures_beside};
 pub use file::BackupFile;
 pub use folder::next_night;
 use folder::{BackupFolder, FolderListing};
 pub use load::{Restored, check, restore};
 pub use make::{BackupOrder, make};
-pub use model::{BackupError, BackupProgress, Manifest};
+pub use model::{BackupError, BackupProgress, ERASURES, Manifest};
 pub use repeat::{Repeated, repeat};
 pub use signature::FileTrust;
 pub use store::{BackupState, ListedBackup, list, state};

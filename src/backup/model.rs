@@ -14,6 +14,8 @@ use crate::erasure::ErasureError;
 /// Of the file's layout. A reader refuses a higher one; 1, of version 0.2.0, is not signed.
 pub const FORMAT: u32 = 2;
 
+pub const ERASURES: &str = "erasures.jsonl";
+
 /// The first entry of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {

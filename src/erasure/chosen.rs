@@ -2,12 +2,12 @@
 
 use time::OffsetDateTime;
 
-use super::{ErasedRows, ErasureError, ErasureStep, ReceiptId, store};
+use super::{Chosen, ErasedRows, ErasureError, ErasureStep, ReceiptId, store};
 use crate::activity::Activity;
 use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
 use crate::memories::feed;
-use crate::memories::manage::{ON_ITS_WAY_FOR, UNDO_FOR, find_deletable};
+use crate::memories::manage::{self, ON_ITS_WAY_FOR, UNDO_FOR, find_deletable};
 use crate::memories::{ItemId, MemoryError};
 use crate::queue;
 use crate::quota;
@@ -18,40 +18,6 @@ use crate::sessions::given;
 const PARTS_A_STEP: i32 = 100;
 /// Users of one look-up.
 const USERS_MAX: i64 = 10_000;
-
-/// Ids of a user's rows. Whatever is not there (any more) is passed over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// Memories of any type, and documents.
-    pub memories: Vec<i64>,
-    pub sessions: Vec<i64>,
-    /// Session and position.
-    pub messages: Vec<(i64, i32)>,
-    pub entities: Vec<i64>,
-    /// Recorded calls, whose search query goes.
-    pub calls: Vec<i64>,
-    pub with_summary: bool,
-}
-
-impl Chosen {
-    pub fn is_empty(&self) -> bool {
-        self == &Self::default()
-    }
-
-    /// By the names that receipts have.
-    fn rows(&self) -> ErasedRows {
-        let counted = [
-            ("memory_items", self.memories.len()),
-            ("sessions", self.sessions.len()),
-            ("session_messages", self.messages.len()),
-            ("entities", self.entities.len()),
-            ("queries", self.calls.len()),
-            ("memory_summaries", usize::from(self.with_summary)),
-        ];
-        let some = counted.into_iter().filter(|(_, n)| *n > 0);
-        some.map(|(name, n)| (name.to_owned(), n as i64)).collect()
-    }
-}
 
 /// Deletes what is chosen after [`UNDO_FOR`]; memories are hidden from agents at once. `stays` is what was found and not
 /// chosen, for the receipt. `None` if nothing is chosen.
@@ -69,7 +35,7 @@ pub async fn delete_soon(
     let mut tx = db.as_writer(user).await?;
     let now = clock.now();
     let (kind, due) = ("chosen", now + UNDO_FOR);
-    store::hide(&mut tx, user, &chosen.memories, due).await?;
+    manage::store::hide(&mut tx, user, &chosen.memories, due).await?;
     let rows = (&chosen.rows(), stays);
     store::insert_deletion(&mut tx, user, (&id, kind), chosen, rows, (now, due)).await?;
     queue::push(&mut tx, user, queue::DELETE, 1, due).await?;
@@ -90,7 +56,7 @@ pub async fn delete_item_soon(
     }
     let now = clock.now();
     let due = now + UNDO_FOR;
-    if store::hide(&mut tx, user, &[id.0], due).await? > 0 {
+    if manage::store::hide(&mut tx, user, &[id.0], due).await? > 0 {
         let chosen = Chosen { memories: vec![id.0], ..Chosen::default() };
         let receipt = (&ReceiptId::new(), "item");
         let rows = (&chosen.rows(), &ErasedRows::new());
@@ -119,7 +85,7 @@ pub async fn keep(
     if clock.now() > due + ON_ITS_WAY_FOR {
         return Err(MemoryError::TooLate);
     }
-    store::show_again(&mut tx, user, &memories).await?;
+    manage::store::show_again(&mut tx, user, &memories).await?;
     store::remove_deletion(&mut tx, user, id).await?;
     tx.commit().await?;
     Ok(Some(()))

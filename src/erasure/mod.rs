@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 pub use again::repeat;
 pub use chosen::{
-    Chosen, delete_item_soon, delete_soon, keep, keep_item, step_of_due, users_with_deletions,
+    delete_item_soon, delete_soon, keep, keep_item, step_of_due, users_with_deletions,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -95,6 +95,40 @@ pub struct Receipt {
     pub finished_at: Option<OffsetDateTime>,
     /// When it begins, while it can be undone or is going on.
     pub due_at: Option<OffsetDateTime>,
+}
+
+/// Ids of a user's rows. Whatever is not there (any more) is passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Memories of any type, and documents.
+    pub memories: Vec<i64>,
+    pub sessions: Vec<i64>,
+    /// Session and position.
+    pub messages: Vec<(i64, i32)>,
+    pub entities: Vec<i64>,
+    /// Recorded calls, whose search query goes.
+    pub calls: Vec<i64>,
+    pub with_summary: bool,
+}
+
+impl Chosen {
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// By the names that receipts have.
+    fn rows(&self) -> ErasedRows {
+        let counted = [
+            ("memory_items", self.memories.len()),
+            ("sessions", self.sessions.len()),
+            ("session_messages", self.messages.len()),
+            ("entities", self.entities.len()),
+            ("queries", self.calls.len()),
+            ("memory_summaries", usize::from(self.with_summary)),
+        ];
+        let some = counted.into_iter().filter(|(_, n)| *n > 0);
+        some.map(|(name, n)| (name.to_owned(), n as i64)).collect()
+    }
 }
 
 /// The outcome of a step.

@@ -184,7 +184,7 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
              FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
                  'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_again', 'erase_chosen', 'erase_document',
                  'erase_item', 'erase_session', 'folded', 'forget_activity_queries', 'forget_lent_reads', 'forget_mentions', 'forget_names',
-                 'forget_reads', 'has_words_of', 'recount_names', 'remove_document', 'remove_entity', 'remove_episodes', 'remove_item',
+                 'forget_reads', 'has_words_of', 'keep_ids', 'recount_names', 'remove_document', 'remove_entity', 'remove_episodes', 'remove_item',
                  'remove_message', 'remove_parts', 'remove_turns', 'require_token', 'still_there', 'trim_revisions', 'untell') LOOP
                  EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
                  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);

@@ -293,3 +293,35 @@ pub async fn delete_derived(conn: &mut PgConnection, item: ItemId) -> Result<(),
     sqlx::query("SELECT untell($1)").bind(item.0).execute(conn).await?;
     Ok(())
 }
+
+/// Hides memories that are to be deleted then from agents. Returns how many were not hidden.
+pub async fn hide(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+    at: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_items SET delete_at = $3
+         WHERE user_id = $1 AND id = ANY ($2) AND (theme_id IS NOT NULL OR type = 'episode') AND delete_at IS NULL",
+        user.0,
+        items,
+        at,
+    );
+    Ok(done.execute(conn).await?.rows_affected())
+}
+
+pub async fn show_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_items SET delete_at = NULL WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        items,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -320,7 +320,7 @@ pub async fn convert_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
         let kept = kept_of(message.role, &message.content, tool, message.said_at(), is_ours);
         // One that came since has ids already.
         if let Some(kept) = kept.filter(|_| around(&message.content).len() == 1) {
-            store::set_content(&mut tx, user, session, message.position, &kept).await?;
+            store::keep_ids(&mut tx, session, message.position, &kept).await?;
         }
     }
     let up_to = messages.last().map_or(last, |message| message.position);

@@ -103,21 +103,19 @@ pub async fn note_converted(
     Ok(())
 }
 
-pub async fn set_content(
+/// Keeps this in place of a message's text, in a session that [`hold_unconverted`] holds.
+pub async fn keep_ids(
     conn: &mut PgConnection,
-    user: UserId,
     session: SessionId,
     position: i32,
-    content: &str,
+    kept: &str,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE session_messages SET content = $4 WHERE user_id = $1 AND session_id = $2 AND position = $3",
-        user.0,
-        session.0,
-        position,
-        content,
-    )
-    .execute(conn)
-    .await?;
+    // The function returns void.
+    sqlx::query("SELECT keep_ids($1, $2, $3)")
+        .bind(session.0)
+        .bind(position)
+        .bind(kept)
+        .execute(conn)
+        .await?;
     Ok(())
 }

@@ -96,7 +96,7 @@ async fn a_name_is_found_wherever_it_stands_and_leaves_no_trace() {
         &[
             "Kanarienvogel lives in Graz.",
             "My sister Kanarienvogel called today.",
-            "/memories/family.md",
+            "family.md",
             "Delete what is chosen",
         ],
     );

@@ -85,7 +85,7 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         ("DELETE FROM memory_item_events", true),
         ("DELETE FROM sessions", true),
         ("DELETE FROM session_messages", true),
-        ("UPDATE session_messages SET content = 'other'", false),
+        ("UPDATE session_messages SET content = 'other'", true),
         ("DELETE FROM session_extractions", true),
         ("DELETE FROM memory_summaries", false),
         ("UPDATE memory_summary_items SET item_id = 1", false),
