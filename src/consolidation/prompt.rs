@@ -409,6 +409,8 @@ mod tests {
             theme: "general".to_owned(),
             key: None,
             trust: crate::memories::Trust::Agent,
+            agent: None,
+            is_persons: true,
             content: content.to_owned(),
         }
     }

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn of_a_summary_whole_sentences_are_taken() {
-        let mut section = Section::new(55);
+        let mut section = Section::new(67);
         assert!(section.add_beginning("In short", "Anna keeps bees. She lives in Porto and works at night. She has two sisters, who live in Ulm.", 100));
         let (text, _) = section.finish(&envelope(), OffsetDateTime::UNIX_EPOCH);
         assert!(text.contains("In short: Anna keeps bees."), "{text}");

@@ -206,6 +206,8 @@ mod tests {
             theme: theme.to_owned(),
             key: None,
             trust: Trust::Agent,
+            agent: None,
+            is_persons: true,
             content: content.to_owned(),
         }
     }

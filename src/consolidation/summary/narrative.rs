@@ -203,7 +203,6 @@ fn laid_out(mut paragraphs: Vec<Vec<String>>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use time::OffsetDateTime;
 
     use super::super::facts::{RULES, TASK, ask};
     use super::*;
