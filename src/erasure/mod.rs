@@ -41,6 +41,8 @@ pub enum ErasureError {
     LastAdmin,
     #[error("there is nothing to erase: it is gone already, or is being erased")]
     Gone,
+    #[error("your memory is being looked through already: wait until that is done")]
+    LooksAlready,
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Chosen, ErasedRows};
+use super::{Chosen, ErasedRows, ErasureError};
 use crate::db::{Db, UserId};
 use crate::input::{Invalid, check_text};
 use crate::memories::words::telling_words;
@@ -333,14 +333,17 @@ fn patterns_of<'t>(words: impl Iterator<Item = &'t str>) -> Vec<String> {
 /// Finds it everywhere. `None` if the user has no such thing, or there is no word in the words.
 ///
 /// # Errors
-/// Database errors; a search that takes too long is one.
+/// [`ErasureError::LooksAlready`], since it reads all texts of the user: one such search at a time. Database errors; a search that
+/// takes too long is one.
 pub async fn find(
     db: &Db,
     user: UserId,
     subject: &Subject,
-) -> Result<Option<FoundPlaces>, sqlx::Error> {
-    // It reads all texts of the user.
+) -> Result<Option<FoundPlaces>, ErasureError> {
     let mut tx = db.with_job_timeout().as_user(user).await?;
+    if !store::begin(&mut tx, user).await? {
+        return Err(ErasureError::LooksAlready);
+    }
     let named = match subject {
         Subject::Words(words) => Some(words.trim().to_owned()),
         Subject::Of(kind, id) => store::find_name(&mut tx, user, *kind, *id).await?,

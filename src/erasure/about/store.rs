@@ -10,6 +10,14 @@ use crate::db::UserId;
 
 const LIMIT: i64 = FOUND_MAX as i64;
 
+/// False if another transaction of this user looks for something.
+pub(super) async fn begin(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT pg_try_advisory_xact_lock(hashtextextended('keepsake about', $1))")
+        .bind(user.0)
+        .fetch_one(conn)
+        .await
+}
+
 /// What its person calls it; a memory's text.
 pub(super) async fn find_name(
     conn: &mut PgConnection,

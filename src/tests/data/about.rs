@@ -6,6 +6,7 @@ use time::Duration;
 use super::erasure::{find_everywhere, fingerprint, receipt_of};
 use super::hand_over;
 use crate::pages::{assert_has, assert_lacks};
+use crate::support::Sql as _;
 use crate::support::{Browser, Provider, TestApp, TestUser};
 use crate::turns::message;
 
@@ -256,6 +257,17 @@ async fn what_cannot_be_looked_for_or_deleted_is_told_in_a_sentence() {
     // An agent's token is no web session.
     let by_token = anna.get("/data/about.json?words=tea").await;
     assert_eq!(by_token.url().path(), "/login");
+    // One search at a time, since it reads all.
+    let mut other = app.superuser().await;
+    let held = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('keepsake about', {}))",
+        anna.id.0
+    );
+    other.sql(held).run_all().await;
+    assert_eq!(browser.get("/data/about.json?words=tea").await.0, 429);
+    let page = browser.look("/data/about?words=tea").await;
+    assert_has(&page, &["Your memory is being looked through already"]);
+    other.sql("COMMIT").run_all().await;
     // For a program of the person.
     anna.add("Anna likes tea.").await;
     let all = found(&browser, "words=tea").await;

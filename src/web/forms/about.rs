@@ -13,8 +13,8 @@ use super::{Field, Outcome, Posted, Submission};
 use crate::db::UserId;
 use crate::erasure::ReceiptId;
 use crate::erasure::about::{self, FoundPlaces, PlaceChoice, Subject};
-use crate::erasure::{self};
-use crate::input::Invalid;
+use crate::erasure::{self, ErasureError};
+use crate::input::{Invalid, sentence};
 use crate::web::AppState;
 use crate::web::error::Problem;
 use crate::web::visitor::SignedIn;
@@ -131,7 +131,13 @@ fn subject_of(fields: &[(String, String)]) -> Result<Subject, Problem> {
 }
 
 async fn find(state: &AppState, user: UserId, subject: &Subject) -> Result<FoundPlaces, Problem> {
-    let found = about::find(&state.db, user, subject).await?;
+    let found = about::find(&state.db, user, subject).await.map_err(|error| match error {
+        ErasureError::Database(error) => error.into(),
+        error => {
+            let sentence = sentence(&error.to_string());
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "looks_already", sentence)
+        }
+    })?;
     found.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "not_found", "There is no such thing."))
 }
 

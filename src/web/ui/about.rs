@@ -5,11 +5,12 @@ use app::view::{AboutPage, FoundAbout, FoundKind, FoundRow};
 
 use super::{Ui, database};
 use crate::accounts::Viewer;
+use crate::erasure::ErasureError;
 use crate::erasure::about::{
     self, FOUND_MAX, FoundPlace, FoundPlaces, MESSAGES_SEARCHED, PlaceKind, SHOWN_MAX, Subject,
     SubjectKind,
 };
-use crate::input::Invalid;
+use crate::input::{Invalid, sentence};
 
 impl Ui {
     pub(super) async fn about_view(
@@ -29,11 +30,16 @@ impl Ui {
         };
         let mut found = None;
         if let Some(subject) = &subject {
-            found = about::find(db, user, subject).await.map_err(database)?;
-            if found.is_none() {
-                let (name, _) = subject.field();
-                problem = Some((name.to_owned(), "There is no such thing.".to_owned()));
-            }
+            let told = match about::find(db, user, subject).await {
+                Err(ErasureError::Database(error)) => return Err(database(error)),
+                Err(error) => Some(sentence(&error.to_string())),
+                Ok(None) => Some("There is no such thing.".to_owned()),
+                Ok(places) => {
+                    found = places;
+                    None
+                }
+            };
+            problem = told.map(|told| (subject.field().0.to_owned(), told));
         }
         let subjects = about::list_subjects(db, user).await.map_err(database)?.into_iter();
         let is_asked = |kind, id| subject == Some(Subject::Of(kind, id));
