@@ -220,6 +220,11 @@ async def leftovers(server, database, seconds):
     kept = database(f"SELECT count(*) FROM session_messages WHERE role IN ('user', 'tool') AND content ILIKE '%{word}%'")[0][0]
     if int(kept):
         fail(f"{kept} messages keep what Keepsake itself told")
+    ends = time.monotonic() + 60
+    while not int(database("SELECT count(*) FROM episodes e JOIN users u ON u.id = e.user_id WHERE u.email = '" + email + "'")[0][0]):
+        if time.monotonic() > ends:
+            fail("the conversation is not read after a minute")
+        await asyncio.sleep(0.5)
     headers = (("Cookie", person.cookie),)
     _, _, body = await person.connection.send("GET", f"/data/about.json?words={word}", headers=headers)
     places = json.loads(body)["found"]

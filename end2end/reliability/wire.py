@@ -5,6 +5,7 @@ import asyncio
 import json
 
 TIMEOUT_SECONDS = 40
+SIGN_INS_MAX = 40
 
 
 class Lost(Exception):
@@ -97,6 +98,12 @@ class Person:
 
     async def sign_in(self):
         status, headers, _ = await self._post("/login", self.fields)
+        # As many sign-ins from one address as a series makes are throttled.
+        for _ in range(SIGN_INS_MAX):
+            if status != 429:
+                break
+            await asyncio.sleep(2)
+            status, headers, _ = await self._post("/login", self.fields)
         if status != 303 or "set-cookie" not in headers:
             raise Lost(f"signing in answered {status}")
         self.cookie = headers["set-cookie"].split(";")[0]
