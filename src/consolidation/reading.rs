@@ -20,7 +20,7 @@ use crate::entities;
 use crate::memories::{ItemKey, ItemSource, learned, projects};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::SessionExtraction;
-use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
+use crate::sessions::{MessageRole, StoredMessage, ToolCall, given, ledger};
 
 /// Facts must be literal; a summary may be written more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
@@ -283,6 +283,8 @@ impl Consolidation {
         user: UserId,
         row: &SessionExtraction,
     ) -> Result<(Vec<StoredMessage>, usize), ConsolidationError> {
+        // Memory that an earlier version left in them is not learned again.
+        while given::convert_some(&self.db, user, Some(row.session_id)).await? {}
         let (mut head, mut tail) = (Vec::new(), VecDeque::new());
         let (mut head_bytes, mut tail_bytes, mut dropped) = (0, 0, 0);
         let mut after = 0;

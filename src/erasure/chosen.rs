@@ -127,7 +127,7 @@ pub async fn step_of_due(
     let mut tx = db.as_user(user).await?;
     let first = store::first_deletion(&mut tx, user).await?;
     tx.commit().await?;
-    let Some((receipt, due)) = first else {
+    let Some((receipt, due, has_messages)) = first else {
         return Ok((ErasureStep::Nothing, None));
     };
     if due > now {
@@ -140,6 +140,10 @@ pub async fn step_of_due(
     let instead = given::deleted(now);
     let left = store::erase_chosen(&mut tx, &receipt, PARTS_A_STEP, &instead, now).await?;
     quota::recount_soon(&mut tx, user, now).await?;
+    if has_messages {
+        // What was being read is read again, without them.
+        queue::push_now(&mut tx, user, queue::EXTRACT, now).await?;
+    }
     tx.commit().await?;
     let step = match left {
         // It was undone in the meantime.

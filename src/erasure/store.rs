@@ -92,16 +92,16 @@ pub async fn remove_deletion(
     Ok(())
 }
 
-/// The deletion that is due first, and when.
+/// The deletion that is due first, when, and whether it has messages.
 pub async fn first_deletion(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<(String, OffsetDateTime)>, sqlx::Error> {
+) -> Result<Option<(String, OffsetDateTime, bool)>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT receipt, due_at FROM deletions WHERE user_id = $1 ORDER BY due_at, receipt LIMIT 1",
+        r#"SELECT receipt, due_at, message_sessions <> '{}' AS "has_messages!" FROM deletions WHERE user_id = $1 ORDER BY due_at, receipt LIMIT 1"#,
         user.0,
     );
-    Ok(row.fetch_optional(conn).await?.map(|row| (row.receipt, row.due_at)))
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.receipt, row.due_at, row.has_messages)))
 }
 
 /// Erases some of a deletion of the transaction's user that is due, as the app role. Whether more is left; `None` if it is not due

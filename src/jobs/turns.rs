@@ -23,7 +23,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     adds: false,
     run: |context, user, slice| {
         Box::pin(async move {
-            while given::convert_some(&context.db, user).await? {
+            while given::convert_some(&context.db, user, None).await? {
                 if slice.is_over() {
                     return Ok(NextDue::More(1));
                 }

@@ -97,7 +97,8 @@ async fn messages_of_earlier_versions_are_converted_and_those_since_are_as_they_
             .await;
     }
     app.sql("UPDATE sessions SET ids_kept_from = 0").run().await;
-    app.run_job("turns").await;
+    // Before it is read, and by the job.
+    app.run_job("extract").await;
     assert_eq!(app.count("session_messages WHERE content LIKE '%Tee.%'").await, 0);
     assert_eq!(app.count("sessions WHERE ids_kept_from IS NOT NULL").await, 0);
     let shown = contents(&anna, "old").await;

@@ -174,6 +174,16 @@ pub struct FoundPlace {
     pub at: OffsetDateTime,
 }
 
+impl FoundPlace {
+    /// As [`PlaceChoice::parse`] reads it.
+    pub fn part(&self, kind: PlaceKind) -> String {
+        match kind {
+            PlaceKind::Messages => format!("{}:{}:{}", kind.as_str(), self.id, self.position),
+            _ => format!("{}:{}", kind.as_str(), self.id),
+        }
+    }
+}
+
 /// What of it is to be deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceChoice {
@@ -213,7 +223,7 @@ pub struct FoundPlaces {
     pub name: String,
     /// Newest first, at most [`FOUND_MAX`] of each.
     pub places: Vec<(PlaceKind, Vec<FoundPlace>)>,
-    /// Names of themes and projects with the words. They are not deleted with the rest.
+    /// Themes and projects with the words in their names, and the theme, agent or project that was asked for. They stay.
     pub names: i64,
 }
 
@@ -382,7 +392,11 @@ pub async fn find(
             places.push((kind, found));
         }
     }
-    let names = store::count_names(&mut tx, user, &wanted).await?;
+    let is_kept = matches!(
+        subject,
+        Subject::Of(SubjectKind::Theme | SubjectKind::Agent | SubjectKind::Project, _)
+    );
+    let names = store::count_names(&mut tx, user, &wanted).await? + i64::from(is_kept);
     tx.commit().await?;
     let name = name.chars().take(SHOWN_CHARS as usize).collect();
     Ok(Some(FoundPlaces { name, places, names }))

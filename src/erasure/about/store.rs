@@ -1,5 +1,5 @@
 //! The statements of the search for what a person wants to delete, as the app role in a transaction that has set the user.
-//! `folded` is in migrations/20261220000500.
+//! `has_patterns` is in migrations/20261229000100.
 
 use sqlx::PgConnection;
 
@@ -74,9 +74,7 @@ pub(super) async fn list_memories(
                OR i.id IN (SELECT m.source_id FROM entity_mentions m
                    JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
                    WHERE m.user_id = $1 AND n.entity_id = $11)
-               OR cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(concat_ws(' ', i.key, i.content, array_to_string(i.tags, ' '))) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern))
+               OR has_patterns(concat_ws(' ', i.key, i.content, array_to_string(i.tags, ' ')), $2, $3))
            ORDER BY i.id DESC LIMIT $6"#,
         user.0,
         &wanted.patterns,
@@ -117,9 +115,7 @@ pub(super) async fn list_messages(
                    WHERE t.user_id = $1 AND t.turn_session_id IS NOT NULL AND t.id IN (SELECT m.source_id FROM entity_mentions m
                    JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
                    WHERE m.user_id = $1 AND n.entity_id = $9))
-               OR cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(concat_ws(' ', m.content, m.tool_calls::text)) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern))
+               OR has_patterns(concat_ws(' ', m.content, m.tool_calls::text), $2, $3))
            ORDER BY m.session_id DESC, m.position DESC LIMIT $5"#,
         user.0,
         &wanted.patterns,
@@ -168,9 +164,7 @@ pub(super) async fn list_documents(
                    JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
                    WHERE m.user_id = $1 AND n.entity_id = $8))
                OR EXISTS (SELECT FROM document_revisions r
-                          WHERE r.user_id = $1 AND r.document_id = d.id AND cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(concat_ws(' ', r.path, r.content)) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern)))
+                          WHERE r.user_id = $1 AND r.document_id = d.id AND has_patterns(concat_ws(' ', r.path, r.content), $2, $3)))
            ORDER BY d.id DESC LIMIT $5"#,
         user.0,
         &wanted.patterns,
@@ -196,9 +190,7 @@ pub(super) async fn list_entities(
         r#"SELECT e.id, 0 AS "position!", left(e.name, $4) AS "text!", e.created_at AS at FROM entities e
            WHERE e.user_id = $1 AND NOT e.is_user AND e.merged_into IS NULL
              AND (e.id = $6
-               OR EXISTS (SELECT FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id AND cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(n.name) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern)))
+               OR EXISTS (SELECT FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id AND has_patterns(n.name, $2, $3)))
            ORDER BY e.id DESC LIMIT $5"#,
         user.0,
         &wanted.patterns,
@@ -220,9 +212,7 @@ pub(super) async fn list_calls(
     let rows = sqlx::query_as!(
         FoundPlace,
         r#"SELECT a.id, 0 AS "position!", left(a.query, $4) AS "text!", a.at FROM activity a
-           WHERE a.user_id = $1 AND a.query IS NOT NULL AND (a.agent_id = $6 OR cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(a.query) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern))
+           WHERE a.user_id = $1 AND a.query IS NOT NULL AND (a.agent_id = $6 OR has_patterns(a.query, $2, $3))
            ORDER BY a.id DESC LIMIT $5"#,
         user.0,
         &wanted.patterns,
@@ -243,9 +233,7 @@ pub(super) async fn find_summary(
     let rows = sqlx::query_as!(
         FoundPlace,
         r#"SELECT 0::bigint AS "id!", 0 AS "position!", left(s.body, $4) AS "text!", s.made_at AS "at!" FROM memory_summaries s
-           WHERE s.user_id = $1 AND s.body IS NOT NULL AND s.made_at IS NOT NULL AND cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(s.body) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern)"#,
+           WHERE s.user_id = $1 AND s.body IS NOT NULL AND s.made_at IS NOT NULL AND has_patterns(s.body, $2, $3)"#,
         user.0,
         &wanted.patterns,
         i64::from(wanted.least),
@@ -264,9 +252,7 @@ pub(super) async fn count_names(
         r#"SELECT count(*) AS "count!"
            FROM (SELECT concat_ws(' ', slug, display_name, description) AS name FROM memory_themes WHERE user_id = $1
                  UNION ALL SELECT name FROM projects WHERE user_id = $1) t
-           WHERE cardinality($2::text[]) > 0 AND $3 <= (
-                   SELECT count(*) FROM (SELECT folded(t.name) AS text OFFSET 0) f, unnest($2::text[]) p (pattern)
-                   WHERE f.text ~ p.pattern)"#,
+           WHERE has_patterns(t.name, $2, $3)"#,
         user.0,
         &wanted.patterns,
         i64::from(wanted.least),

@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::message::NewMessages;
-use super::model::StoredMessage;
+use super::model::{SessionId, StoredMessage};
 use super::own_tools::is_surely_own_tool;
 use super::store::{self as sessions_store, Stretch};
 use super::{Address, MessageRole};
@@ -294,10 +294,14 @@ fn kept_of(
     }
 }
 
-/// Keeps ids in some messages of a session from before ids were kept, where tags had no marks. False if none are left.
-pub async fn convert_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
+/// Keeps ids in some messages from before ids were kept, where tags had no marks: of this session, or of any. False if none are left.
+pub async fn convert_some(
+    db: &Db,
+    user: UserId,
+    session: Option<SessionId>,
+) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let Some((session, from, last)) = store::hold_unconverted(&mut tx, user).await? else {
+    let Some((session, from, last)) = store::hold_unconverted(&mut tx, user, session).await? else {
         return Ok(false);
     };
     let stretch = Stretch { after: from, last, limit: MESSAGES_A_STEP };

@@ -75,11 +75,14 @@ pub async fn list_users_unconverted(conn: &mut PgConnection) -> Result<Vec<UserI
 pub async fn hold_unconverted(
     conn: &mut PgConnection,
     user: UserId,
+    session: Option<SessionId>,
 ) -> Result<Option<(SessionId, i32, i32)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT id, ids_kept_from AS "from!", message_count FROM sessions
-           WHERE user_id = $1 AND ids_kept_from IS NOT NULL ORDER BY id LIMIT 1 FOR NO KEY UPDATE"#,
+           WHERE user_id = $1 AND ids_kept_from IS NOT NULL AND ($2::bigint IS NULL OR id = $2)
+           ORDER BY id LIMIT 1 FOR NO KEY UPDATE"#,
         user.0,
+        session.map(|session| session.0),
     );
     let row = row.fetch_optional(conn).await?;
     Ok(row.map(|row| (SessionId(row.id), row.from, row.message_count)))

@@ -171,6 +171,29 @@ async fn of_one_memory_a_person_chooses_what_else_goes_and_the_receipt_says_what
 }
 
 #[tokio::test]
+async fn what_is_being_read_of_a_deleted_message_is_read_again_without_it() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let said =
+        [("m1", "The zaunkoenig nests in the hedge of the school."), ("m2", "I row on Mondays.")];
+    let said: Vec<Value> = said.iter().map(|(id, text)| message(id, "user", text)).collect();
+    hand_over(&anna, "talk", &json!(said)).await;
+    app.sql("UPDATE session_extractions SET attempts = 1, reading_since = now()").run().await;
+    let browser = app.signed_in(&anna).await;
+    let all = found(&browser, "words=zaunkoenig").await;
+    delete(&browser, ("words", "zaunkoenig"), &parts(&all, &["messages"])).await;
+    app.clock.advance(Duration::seconds(10));
+    app.run_job("delete").await;
+    // The reader's attempt is not the last one any more, so that it keeps nothing.
+    assert_eq!(
+        app.count("session_extractions WHERE attempts = 2 AND reading_since IS NULL").await,
+        1
+    );
+    app.run_job("extract").await;
+    assert_eq!(app.count("episodes").await, 1);
+    assert_eq!(app.count("memory_items WHERE content ILIKE '%zaunkoenig%'").await, 0);
+}
+
+#[tokio::test]
 async fn a_theme_an_agent_a_project_and_an_entity_go_as_a_whole_and_nothing_else_does() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
@@ -199,6 +222,7 @@ async fn a_theme_an_agent_a_project_and_an_entity_go_as_a_whole_and_nothing_else
         let all = found(&browser, &format!("{kind}={id}")).await;
         assert_eq!(parts(&all, &["memories"]).len(), memories, "{kind}: {all}");
         assert_eq!(parts(&all, &["sessions"]).len(), sessions, "{kind}: {all}");
+        assert_eq!(all["names"], 1, "its own name stays");
         // All of a kind, as many as were shown.
         let id = id.to_string();
         for (shown, status) in [(memories + 1, 409), (memories, 303)] {

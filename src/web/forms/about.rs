@@ -39,15 +39,8 @@ pub async fn show(
         let subject = subject_of(&query)?;
         let found = find(&state, signed_in.0.id, &subject).await?;
         let kinds = found.places.iter().map(|(kind, places)| {
-            let listed = places.iter().map(|place| {
-                let value = match kind {
-                    about::PlaceKind::Messages => {
-                        format!("{}:{}:{}", kind.as_str(), place.id, place.position)
-                    }
-                    _ => format!("{}:{}", kind.as_str(), place.id),
-                };
-                json!({ "part": value, "text": place.text })
-            });
+            let listed =
+                places.iter().map(|place| json!({ "part": place.part(*kind), "text": place.text }));
             let listed: Vec<Value> = listed.collect();
             (kind.as_str().to_owned(), Value::from(listed))
         });

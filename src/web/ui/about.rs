@@ -82,10 +82,7 @@ impl Ui {
     fn found_row(&self, kind: PlaceKind, place: &FoundPlace) -> FoundRow {
         let (id, position) = (place.id, place.position);
         FoundRow {
-            value: match kind {
-                PlaceKind::Messages => format!("{}:{id}:{position}", kind.as_str()),
-                _ => format!("{}:{id}", kind.as_str()),
-            },
+            value: place.part(kind),
             href: match kind {
                 PlaceKind::Memories | PlaceKind::Episodes => Some(format!("/memory/{id}")),
                 PlaceKind::Messages => Some(format!("/sessions/{id}?from={position}")),

@@ -56,7 +56,7 @@ const LABELS: [(&str, &str); 55] = [
     ("project_aliases", "names and places of projects"),
     ("activity", "calls of agents"),
     ("queries", "search queries of calls; the calls stay"),
-    ("names", "names of themes and projects"),
+    ("names", "names of themes, agents and projects"),
     ("mentions", "calls that concerned it; they stay, without it"),
     ("links", "links of other memories to it"),
     ("quotes", "memories that stay, without their source messages"),

@@ -98,7 +98,7 @@ fn Found(found: FoundAbout) -> impl IntoView {
     let names = (found.names > 0).then(|| {
         view! {
             <p class="hint">
-                {count(found.names)} " themes or projects have this name: it stays, since other memories belong to them."
+                "Names of themes, agents and projects stay (" {count(found.names)} "): other memories may belong to them."
             </p>
         }
     });
