@@ -337,7 +337,7 @@ struct TokenCreate {
     /// call's header Keepsake-User
     #[arg(long, value_name = "NAME", conflicts_with_all = ["email", "agent"])]
     service: Option<String>,
-    /// memory:read, memory:write or sessions:write; can be repeated [default: all]
+    /// memory:read, memory:write, sessions:write or, for a service token, pool:write; can be repeated [default: all but the last]
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
     /// Days until the token expires [default: never]

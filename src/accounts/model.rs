@@ -258,9 +258,12 @@ pub enum Scope {
     MemoryRead,
     MemoryWrite,
     SessionsWrite,
+    /// To add to an operator's global pool, which all its users read, and to change it.
+    PoolWrite,
 }
 
 impl Scope {
+    /// Of a token for which nothing else is said.
     pub const ALL: [Self; 3] = [Self::MemoryRead, Self::MemoryWrite, Self::SessionsWrite];
 
     pub fn as_str(self) -> &'static str {
@@ -268,6 +271,7 @@ impl Scope {
             Self::MemoryRead => "memory:read",
             Self::MemoryWrite => "memory:write",
             Self::SessionsWrite => "sessions:write",
+            Self::PoolWrite => "pool:write",
         }
     }
 }
@@ -276,11 +280,12 @@ impl FromStr for Scope {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+        let mut all = Self::ALL.into_iter().chain([Self::PoolWrite]);
+        all.find(|scope| scope.as_str() == text).ok_or_else(|| {
             Invalid::new(
                 "scope",
                 "invalid_scope",
-                "`scope` is not known; give memory:read, memory:write or sessions:write.",
+                "`scope` is not known; give memory:read, memory:write, sessions:write or, for a service token, pool:write.",
             )
         })
     }

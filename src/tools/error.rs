@@ -17,7 +17,7 @@ use crate::quota::QuotaError;
 pub enum ToolError {
     #[error("there is no tool of this name; there are {known}")]
     UnknownTool { known: String },
-    #[error("this token lacks the scope {}", .0.as_str())]
+    #[error("{}", missing_scope(*.0))]
     MissingScope(Scope),
     #[error("{}", memory_off(*.0))]
     MemoryOff(MemoryOff),
@@ -61,6 +61,14 @@ pub enum ToolError {
     Quota(QuotaError),
     #[error("the answer could not be written as JSON")]
     Output(#[from] serde_json::Error),
+}
+
+fn missing_scope(scope: Scope) -> String {
+    let lacks = format!("this token lacks the scope {}", scope.as_str());
+    match scope {
+        Scope::PoolWrite => format!("{lacks}, which writing to the operator's global pool needs"),
+        _ => lacks,
+    }
 }
 
 fn memory_off(of: MemoryOff) -> &'static str {

@@ -42,7 +42,7 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use crate::accounts::ToolProfile::{self, Connector, Core, Full, Single};
-use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
+use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope};
 use crate::activity::{Activity, RunningCall};
 use crate::clock::SharedClock;
 use crate::config::PublicUrl;
@@ -160,11 +160,11 @@ struct ToolAnswer {
 trait AnyTool: Send + Sync {
     fn definition(&self) -> &Definition;
     /// Validates the types of the input, and the scope that it needs.
-    fn check(&self, scopes: &Scopes, input: &[u8]) -> Result<(), ToolError>;
+    fn check(&self, access: &AgentAccess, input: &[u8]) -> Result<(), ToolError>;
     async fn call(
         &self,
         context: &ToolContext,
-        scopes: &Scopes,
+        access: &AgentAccess,
         call: &RunningCall,
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError>;
@@ -256,18 +256,18 @@ impl<T: Tool> AnyTool for Registered<T> {
         &self.definition
     }
 
-    fn check(&self, scopes: &Scopes, input: &[u8]) -> Result<(), ToolError> {
-        parsed::<T>(scopes, input).map(drop)
+    fn check(&self, access: &AgentAccess, input: &[u8]) -> Result<(), ToolError> {
+        parsed::<T>(access, input).map(drop)
     }
 
     async fn call(
         &self,
         context: &ToolContext,
-        scopes: &Scopes,
+        access: &AgentAccess,
         call: &RunningCall,
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError> {
-        let (mut parsed, needed) = parsed::<T>(scopes, input)?;
+        let (mut parsed, needed) = parsed::<T>(access, input)?;
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
             T::check(&parsed)?;
@@ -294,13 +294,11 @@ impl<T: Tool> AnyTool for Registered<T> {
 }
 
 /// The input, and the scope that it needs, which the caller has.
-fn parsed<T: Tool>(scopes: &Scopes, input: &[u8]) -> Result<(T::Input, Scope), ToolError> {
+fn parsed<T: Tool>(access: &AgentAccess, input: &[u8]) -> Result<(T::Input, Scope), ToolError> {
     let parsed = input::parse(input)?;
     let needed = T::needs(&parsed);
-    match scopes.contains(&needed) {
-        true => Ok((parsed, needed)),
-        false => Err(ToolError::MissingScope(needed)),
-    }
+    access.require(needed).map_err(ToolError::MissingScope)?;
+    Ok((parsed, needed))
 }
 
 /// All tools, by name.
@@ -415,7 +413,7 @@ impl Registry {
             ActingFor::NewUser(user) => {
                 // A call that is refused here creates no user and is not recorded.
                 let tool = self.permitted(access, named)?;
-                tool.check(&access.scopes, input)?;
+                tool.check(access, input)?;
                 self.accounts.make_user(user).await??
             }
         };
@@ -446,7 +444,7 @@ impl Registry {
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError> {
         let tool = self.permitted(access, named)?;
-        tool.call(&self.context, &access.scopes, call, input).await
+        tool.call(&self.context, access, call, input).await
     }
 
     /// The tool, if it exists and the caller may call it.
@@ -461,9 +459,7 @@ impl Registry {
             return Err(ToolError::MemoryOff(of));
         }
         let scope = tool.definition().scope;
-        if !access.scopes.contains(&scope) {
-            return Err(ToolError::MissingScope(scope));
-        }
+        access.require(scope).map_err(ToolError::MissingScope)?;
         Ok(tool)
     }
 }

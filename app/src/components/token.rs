@@ -13,6 +13,10 @@ pub const SCOPES: [(&str, &str); 3] = [
     ("sessions:write", "Hand over sessions"),
 ];
 
+/// A service token's own, which is not given by default.
+const POOL_SCOPE: (&str, &str) =
+    ("pool:write", "Write to the global pool, which all its users read");
+
 const LIFETIMES: [(&str, &str); 4] =
     [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")];
 
@@ -144,13 +148,20 @@ pub const TOKEN_FIELDS: &[&str] = &["scope", "expires_days"];
 /// Scopes and lifetime, inside the form that makes a token. `prefix` keeps the
 /// ids of several such forms on one page apart.
 #[component]
-pub fn TokenChoices(form: FormState, prefix: String) -> impl IntoView {
+pub fn TokenChoices(
+    form: FormState,
+    prefix: String,
+    #[prop(optional)] is_service: bool,
+) -> impl IntoView {
     let is_untouched = form.values.is_empty();
     let chosen = form.value("scope");
-    let is_chosen = |scope: &str| is_untouched || chosen.split(' ').any(|one| one == scope);
+    let is_chosen = |scope: &str| {
+        is_untouched && scope != POOL_SCOPE.0 || chosen.split(' ').any(|one| one == scope)
+    };
     let error = form.error_of("scope");
     let error_id = format!("{prefix}-scope-error");
-    let scopes = SCOPES.map(|(scope, meaning)| {
+    let offered = SCOPES.into_iter().chain(is_service.then_some(POOL_SCOPE));
+    let scopes = offered.map(|(scope, meaning)| {
         view! {
             <label class="check">
                 <input type="checkbox" name="scope" value=scope checked=is_chosen(scope) />
@@ -174,7 +185,7 @@ pub fn TokenChoices(form: FormState, prefix: String) -> impl IntoView {
     view! {
         <fieldset class="field" aria-describedby=described_by>
             <legend>"Permissions"</legend>
-            {scopes.into_iter().collect_view()}
+            {scopes.collect_view()}
             <FieldError id=error_id error />
         </fieldset>
         <div class="field">

@@ -13,7 +13,7 @@ pub use secret::{LinkToken, Token};
 use sqlx::PgConnection;
 
 use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
-use super::model::{ExternalId, LISTED_TOKENS_MAX, TOKENS_PER_HOLDER_MAX, TokenId};
+use super::model::{ExternalId, LISTED_TOKENS_MAX, Scope, TOKENS_PER_HOLDER_MAX, TokenId};
 use super::{AccountError, Accounts};
 use crate::db::{Tx, UserId};
 use crate::input::Invalid;
@@ -161,6 +161,14 @@ impl Accounts {
                 "scope",
                 "required",
                 "Choose at least one scope: memory:read, memory:write or sessions:write.",
+            )
+            .into());
+        }
+        if matches!(holder, TokenHolder::Agent(..)) && wish.scopes.contains(&Scope::PoolWrite) {
+            return Err(Invalid::new(
+                "scope",
+                "invalid_scope",
+                "`pool:write` is for service tokens; an agent's token takes memory:read, memory:write and sessions:write.",
             )
             .into());
         }

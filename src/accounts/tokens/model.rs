@@ -4,7 +4,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::accounts::agent_settings::MemoryScope;
 use crate::accounts::model::{
-    AgentId, ExternalId, OperatorId, Scopes, TokenId, ToolProfile, UserId, Viewer,
+    AgentId, ExternalId, OperatorId, Scope, Scopes, TokenId, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
 
@@ -35,6 +35,8 @@ pub struct AgentAccess {
     pub token_owner: TokenOwner,
     pub acting_for: ActingFor,
     pub scopes: Scopes,
+    /// It acts for the user whose memory is the operator's global pool.
+    pub is_for_pool: bool,
     /// Set if memory is switched off: then nothing may be read or written.
     pub memory_off: Option<MemoryOff>,
     /// Whether the user stores search queries in the activity.
@@ -45,6 +47,15 @@ pub struct AgentAccess {
     pub profile: ToolProfile,
     /// The only address that it opens, if OAuth issued it; `None`: every interface.
     pub resource: Option<String>,
+}
+
+impl AgentAccess {
+    /// Whether the token has this scope and, to write the global pool, the one for that. `Err`: the scope that it lacks.
+    pub fn require(&self, scope: Scope) -> Result<(), Scope> {
+        let of_pool = (self.is_for_pool && scope != Scope::MemoryRead).then_some(Scope::PoolWrite);
+        let lacking = [scope].into_iter().chain(of_pool).find(|one| !self.scopes.contains(one));
+        lacking.map_or(Ok(()), Err)
+    }
 }
 
 /// The owner of a token.

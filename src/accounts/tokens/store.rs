@@ -67,6 +67,7 @@ pub async fn find_agent_token(
                 ..Viewer::agent(UserId(row.user_id), AgentId(row.agent_id))
             }),
             scopes: parse_scopes(&row.scopes),
+            is_for_pool: false,
             memory_off: MemoryOff::of(row.user_memory_enabled, row.agent_memory_enabled),
             keeps_queries: row.activity_queries,
             memory_scope: AgentSettings::from_column(&row.settings).scope(),
@@ -88,7 +89,8 @@ pub async fn find_service_token(
                   t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile,
                   o.name, u.id AS "user_id?", u.disabled_at IS NOT NULL AS "disabled!",
-                  coalesce(u.memory_enabled, true) AS "user_memory_enabled!", p.id AS "pool?"
+                  coalesce(u.memory_enabled, true) AS "user_memory_enabled!", p.id AS "pool?",
+                  coalesce(o.pool = $2, false) AS "is_for_pool!"
            FROM service_tokens t
            JOIN operators o ON o.id = t.operator_id
            LEFT JOIN users u ON u.operator_id = t.operator_id AND u.external_id = $2
@@ -138,6 +140,7 @@ pub async fn find_service_token(
                     }),
                 },
                 scopes: parse_scopes(&row.scopes),
+                is_for_pool: row.is_for_pool,
                 memory_off: user.and_then(|_| MemoryOff::of(row.user_memory_enabled, agent_memory)),
                 // Only a page can enable it, and such a user has no access to pages.
                 keeps_queries: false,

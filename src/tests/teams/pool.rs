@@ -4,7 +4,7 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use crate::support::{Sql as _, TestApp, problem};
-use keepsake::accounts::{Scope, UserId};
+use keepsake::accounts::{AgentName, Scope, TokenWish, UserId};
 
 async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) -> (u16, Value) {
     let request = Client::new().post(format!("{}/api/v1/tools/{tool}", app.base));
@@ -27,6 +27,10 @@ async fn find(app: &TestApp, token: &str, user: &str) -> Vec<(String, Option<Str
     results.map(of).collect()
 }
 
+fn with_pool() -> Vec<Scope> {
+    Scope::ALL.into_iter().chain([Scope::PoolWrite]).collect()
+}
+
 fn fact(content: &str) -> Value {
     json!({ "type": "fact", "content": content, "theme": "support" })
 }
@@ -36,7 +40,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let (app, admin) = TestApp::start_for("carla").await;
     app.make_admin(&admin).await;
     let browser = app.signed_in(&admin).await;
-    let bot = app.service_token("bot", &Scope::ALL).await;
+    let bot = app.service_token("bot", &with_pool()).await;
     let rival = app.service_token("rival", &Scope::ALL).await;
     let hours = "Support hours are nine to five.";
     let (_, added) = call(&app, &bot, "everybody", "memory_add", fact(hours)).await;
@@ -108,9 +112,60 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
 }
 
 #[tokio::test]
+async fn the_pool_is_written_only_with_a_scope_of_its_own() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let bot = app.service_token("bot", &Scope::ALL).await;
+    let writer = app.service_token("bot", &[Scope::MemoryWrite, Scope::PoolWrite]).await;
+    app.sql("UPDATE operators SET pool = 'everybody'").run().await;
+    let send = async |token: &str, method: Method, path: &str, body: Value| {
+        let request = Client::new().request(method, format!("{}/api/v1{path}", app.base));
+        let request = request.bearer_auth(token).header("keepsake-user", "everybody");
+        request.json(&body).send().await.unwrap()
+    };
+    let said = json!({ "messages": [{ "id": "m1", "role": "user", "content": "Call 0900." }] });
+    let writes = [
+        (Method::POST, "/tools/memory_add", fact("Call 0900.")),
+        (Method::POST, "/tools/memory", json!({ "action": "save", "text": "Call 0900." })),
+        (Method::POST, "/sessions/talk/messages", said),
+        (Method::PUT, "/documents/hours.md", json!({ "content": "Call 0900." })),
+        (Method::PUT, "/settings/secrets", json!({ "policy": "mask" })),
+    ];
+    for has_begun in [false, true] {
+        for (method, path, body) in &writes {
+            let answer = send(&bot, method.clone(), path, body.clone()).await;
+            let (status, told) = problem(answer).await;
+            assert_eq!(
+                (status, &told["code"]),
+                (403, &json!("missing_scope")),
+                "{path} {has_begun}"
+            );
+            assert!(told["detail"].as_str().unwrap().contains("pool:write"), "{path}: {told}");
+        }
+        let begun = i64::from(has_begun);
+        assert_eq!(app.count("users WHERE external_id = 'everybody'").await, begun);
+        assert_eq!(app.count("memory_items").await, begun);
+        let (status, _) =
+            call(&app, &writer, "everybody", "memory_add", fact("Hours: nine to five.")).await;
+        assert_eq!(status, 200);
+        let search = json!({ "query": "hours" });
+        let (status, found) = call(&app, &bot, "everybody", "memory_search", search).await;
+        assert_eq!(
+            (status, found["results"].as_array().unwrap().len()),
+            (200, 1),
+            "reading goes on"
+        );
+    }
+    // The scope gives nothing to agents.
+    let wish = TokenWish { scopes: [Scope::PoolWrite].into(), lifetime: None, profile: None };
+    let name = AgentName::parse("agent").unwrap();
+    let made = app.accounts.create_token_by_name(anna.id, &name, &wish).await;
+    assert!(made.unwrap_err().to_string().contains("service tokens"));
+}
+
+#[tokio::test]
 async fn the_first_read_of_documents_has_those_of_the_pool() {
     let app = TestApp::start().await;
-    let bot = app.service_token("bot", &Scope::ALL).await;
+    let bot = app.service_token("bot", &with_pool()).await;
     app.sql("UPDATE operators SET pool = 'everybody'").run().await;
     let send = async |method: Method, user: &str, path: &str| -> Value {
         let address = format!("{}/api/v1/documents{path}", app.base);

@@ -42,10 +42,7 @@ fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
     if let Some(of) = access.memory_off {
         return Err(ToolError::MemoryOff(of));
     }
-    if !access.scopes.contains(&scope) {
-        return Err(ToolError::MissingScope(scope));
-    }
-    Ok(())
+    access.require(scope).map_err(ToolError::MissingScope)
 }
 
 /// The caller, who is created if need be. As for tools, only a call that passed all checks creates a user.

@@ -29,7 +29,7 @@ const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what t
     again, by meaning and by exact word. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
     that says what would be accepted.";
 const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
-    Each has scopes: memory:read, memory:write, sessions:write.";
+    Each has scopes: memory:read, memory:write, sessions:write; a service token may have pool:write, to write to the global pool.";
 
 /// The API description: for programs, and for people.
 pub struct Published {

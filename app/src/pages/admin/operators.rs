@@ -123,7 +123,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}/tokens")>
                     <FormError form=token_form.clone() fields=TOKEN_FIELDS />
-                    <TokenChoices form=token_form prefix=format!("service-{id}") />
+                    <TokenChoices form=token_form prefix=format!("service-{id}") is_service=true />
                     <div>
                         <button type="submit">"Create token"</button>
                     </div>
@@ -167,7 +167,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                         form=cap_form
                         name="pool"
                         label="Global pool"
-                        hint="The operator's ID of the user whose memory all its other users can read, after their own. They cannot change it. Leave blank for none."
+                        hint="The operator's ID of the user whose memory all its other users can read, after their own. They cannot change it; a token with pool:write can. Take an ID that no user can choose. Leave blank for none."
                         autocomplete="off"
                         maxlength="200"
                         optional=true
@@ -208,7 +208,7 @@ fn NewOperator(form: FormState) -> impl IntoView {
                     maxlength="8"
                     optional=true
                 />
-                <TokenChoices form prefix="operator".to_owned() />
+                <TokenChoices form prefix="operator".to_owned() is_service=true />
                 <div>
                     <button type="submit">"Create operator"</button>
                 </div>
