@@ -143,6 +143,13 @@ pub(super) async fn drop_loader(conn: &mut PgConnection, role: &str) -> Result<(
             .fetch_optional(&mut *conn)
             .await?;
     if let Some(quoted) = found {
+        // Of a role that is gone, nobody but a superuser may end the session that is about to end, and with it drop the database.
+        sqlx::query(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = $1",
+        )
+        .bind(role)
+        .execute(&mut *conn)
+        .await?;
         let drop = AssertSqlSafe(format!("DROP OWNED BY {quoted}; DROP ROLE {quoted}"));
         sqlx::raw_sql(drop).execute(conn).await?;
     }
