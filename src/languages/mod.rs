@@ -105,6 +105,16 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static Language)> {
     ALL.iter().map(|(code, language)| (code.as_str(), language))
 }
 
+/// Whether a word means a month in one of the languages, and nothing else there.
+pub fn is_month(word: &str) -> bool {
+    let word = characters::lower(word);
+    let is_one = |times: &TimeWords| {
+        times.months.iter().flatten().any(|month| *month == word)
+            && !times.ambiguous.contains(&word)
+    };
+    all().any(|(_, language)| is_one(&language.times))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

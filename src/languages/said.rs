@@ -94,6 +94,20 @@ pub struct OwnPhrases {
     /// Before a colon: what follows is pasted.
     #[serde(default)]
     pub pasting: PhraseList,
+    /// With one of `pasting` in a sentence: it speaks of a text that stands before or after it.
+    pub pasted: PhraseList,
+    /// It speaks of a text that stands after it.
+    pub follows: PhraseList,
+    /// It was so, and need not be so now.
+    pub past: PhraseList,
+    /// Endings of verbs in the past; of two forms of a verb, only one of which has an ending of a group, one is past.
+    #[serde(default)]
+    pub past_endings: PhraseList,
+    /// What stands before it and after it cannot change places.
+    pub compares: PhraseList,
+    /// A sentence that the speaker is the subject of names them.
+    #[serde(default)]
+    pub names_subject: bool,
     /// Two forms of a word, of the speaker and of a note about them, that have no stem in common.
     #[serde(default)]
     pub forms: PhraseList,

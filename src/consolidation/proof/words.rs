@@ -3,6 +3,7 @@
 use crate::languages::characters::{fold, is_unspaced, lower};
 use crate::languages::phrases::has_no_borders;
 use crate::languages::{Language, Languages, phrase};
+use crate::memories::sentences::is_ordinal;
 
 /// A word or, in a script without spaces, two adjacent characters.
 #[derive(Clone, Debug)]
@@ -36,6 +37,7 @@ pub fn clauses(sentence: &str, languages: Languages) -> impl Iterator<Item = &st
     let is_end = |at: usize, c: char| {
         let after = sentence[at + c.len_utf8()..].chars().next();
         match c {
+            '.' if is_ordinal(&sentence[..at], &sentence[at + 1..]) => false,
             ',' | ';' | ':' | '-' | '.' | '!' | '?' | '؟' | '।' => {
                 after.is_none_or(char::is_whitespace)
             }

@@ -35,15 +35,20 @@ impl PromptFact {
     fn line(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>();
         let content = content.join(" ");
-        let word = match self.trust {
-            Trust::User | Trust::Agent => "",
-            Trust::Tool => " [a tool's word]",
-            Trust::External => " [from outside]",
-        };
+        let word = label_of(self.trust);
         match &self.key {
             Some(key) => format!("- {key}: {content}{word}\n"),
             None => format!("- {content}{word}\n"),
         }
+    }
+}
+
+/// What stands behind the words of tools and pages.
+pub fn label_of(trust: Trust) -> &'static str {
+    match trust {
+        Trust::User | Trust::Agent => "",
+        Trust::Tool => " [a tool's word]",
+        Trust::External => " [from outside]",
     }
 }
 

@@ -74,6 +74,8 @@ pub fn read(
     }
     for paragraph in &mut paragraphs {
         paragraph.retain(|sentence| named.allows(sentence));
+        let told = std::mem::take(paragraph).into_iter();
+        *paragraph = told.map(|sentence| named.with_label(sentence)).collect();
     }
     let text = laid_out(within_words(paragraphs));
     match text.is_empty() {

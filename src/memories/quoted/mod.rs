@@ -3,10 +3,14 @@
 //! came up, but never counts as said by the person. Only a complete construct is pasted text; what follows an unclosed one
 //! is the person's again after a blank line, unless nobody types such an element by hand.
 
-use std::collections::HashMap;
+mod elements;
+mod pasted;
 
+use self::elements::without_elements;
+use self::pasted::{announced_at, without_pasted};
+use super::mentions::{self, EntityType};
 use super::sentences::sentences;
-use crate::languages::phrases::{has_no_borders, places};
+use crate::languages::phrases::places;
 use crate::languages::{self, is_dense, phrase};
 
 /// A shorter quotation is a name or a term, and part of the sentence.
@@ -24,22 +28,6 @@ const MARKS: [(char, &[char]); 7] = [
     ('\u{bb}', &['\u{ab}']),
     ('\u{300c}', &['\u{300d}']),
     ('\u{300e}', &['\u{300f}']),
-];
-/// Elements that people type around what they paste. Without an end, they go to the next blank line.
-const ELEMENTS: [&str; 13] = [
-    "article",
-    "blockquote",
-    "body",
-    "content",
-    "context",
-    "document",
-    "email",
-    "file",
-    "html",
-    "instructions",
-    "page",
-    "quote",
-    "text",
 ];
 /// Line prefixes that mark another speaker, after `#` marks.
 const LABELS: [&str; 40] = [
@@ -206,7 +194,7 @@ const MAIL_LINES: [&str; 34] = [
 pub fn own_words(text: &str) -> String {
     let text = without_elements(text);
     let text = &text[..break_of(&text)];
-    without_quotations(&own_lines(text))
+    without_quotations(&own_lines(without_pasted(text)))
 }
 
 fn break_of(text: &str) -> usize {
@@ -221,98 +209,6 @@ fn break_of(text: &str) -> usize {
         .find(overrules)
         .map(|sentence| sentence.as_ptr() as usize - plain.as_ptr() as usize);
     by_mark.into_iter().chain(by_sentence).min().unwrap_or(text.len())
-}
-
-/// A tag in a text.
-struct Tag<'t> {
-    name: &'t str,
-    begins: usize,
-    ends: usize,
-    is_end: bool,
-}
-
-/// `<page>`, `</page>`, `<file path="…">`; not `Vec<Text>`, `a < b`, `<br/>` or an address.
-fn tags(text: &str) -> Vec<Tag<'_>> {
-    const TAG_BYTES_MAX: usize = 1_000;
-    let mut tags = Vec::new();
-    let mut at = 0;
-    while let Some(begins) = text[at..].find('<').map(|n| at + n) {
-        at = begins + 1;
-        let rest = &text[at..];
-        let is_end = rest.starts_with('/');
-        let is_word = |c: char| (c.is_alphanumeric() || c == '_') && !is_dense(c);
-        if !is_end && text[..begins].ends_with(is_word) {
-            continue;
-        }
-        let rest = &rest[usize::from(is_end)..];
-        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
-        let name = &rest[..rest.find(|c| !is_of_name(c)).unwrap_or(rest.len())];
-        let mut after = rest[name.len()..].char_indices().take_while(|(n, _)| *n < TAG_BYTES_MAX);
-        let Some((end, _)) = after.find(|(_, c)| matches!(c, '>' | '<')) else { continue };
-        let inner = &rest[name.len()..name.len() + end];
-        let is_tag = name.starts_with(char::is_alphabetic)
-            && !name.contains("://")
-            && rest[name.len() + end..].starts_with('>')
-            && (inner.is_empty() || inner.starts_with(char::is_whitespace))
-            && !inner.ends_with('/');
-        if is_tag {
-            let ends = text.len() - rest.len() + name.len() + end + 1;
-            tags.push(Tag { name, begins, ends, is_end });
-            at = ends;
-        }
-    }
-    tags
-}
-
-/// Whether people never type such an element: those of clients have names of several words.
-fn is_of_client(name: &str) -> bool {
-    name.contains(['-', '_'])
-}
-
-/// Any complete element, known or not; a second end of the same name belongs to it as well, since what is pasted may have one.
-fn without_elements(text: &str) -> String {
-    let plain = text.to_ascii_lowercase();
-    let tags = tags(&plain);
-    let mut open: HashMap<&str, Vec<&Tag<'_>>> = HashMap::new();
-    let mut last: HashMap<&str, usize> = HashMap::new();
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for tag in &tags {
-        if !tag.is_end {
-            open.entry(tag.name).or_default().push(tag);
-            continue;
-        }
-        let begun = open.get_mut(tag.name).and_then(Vec::pop).map(|begun| begun.begins);
-        if let Some(begins) = begun.or_else(|| last.get(tag.name).copied()) {
-            last.insert(tag.name, begins);
-            spans.push((begins, tag.ends));
-        }
-    }
-    let is_known = |tag: &&&Tag<'_>| is_of_client(tag.name) || ELEMENTS.contains(&tag.name);
-    let mut unclosed: Vec<&Tag<'_>> = open.values().flatten().filter(is_known).copied().collect();
-    unclosed.sort_unstable_by_key(|tag| tag.begins);
-    let mut blank_line = 0;
-    for tag in unclosed {
-        if blank_line < tag.ends {
-            let next = plain[tag.ends..].find("\n\n");
-            blank_line = next.map_or(text.len(), |next| tag.ends + next);
-        }
-        // Clients put theirs at the beginning of a line; elsewhere it is a placeholder: "/users/<user_id>".
-        let is_in_line = tag.begins > 0 && !plain[..tag.begins].ends_with('\n');
-        match is_of_client(tag.name) {
-            true if is_in_line => {}
-            true => spans.push((tag.begins, text.len())),
-            false => spans.push((tag.begins, blank_line)),
-        }
-    }
-    spans.sort_unstable();
-    let (mut own, mut at) = (String::with_capacity(text.len()), 0);
-    for (begins, ends) in spans {
-        if begins > at {
-            own += &text[at..begins];
-        }
-        at = at.max(ends);
-    }
-    own + &text[at..]
 }
 
 /// Removes code, quoted mail, logs, pasted texts, and lines of other speakers up to the next blank line.
@@ -349,7 +245,8 @@ fn own_lines(text: &str) -> String {
             own.truncate(before);
             break;
         }
-        if !is_code && !is_anothers && !plain.starts_with('>') && !is_log(&plain) {
+        if !is_code && !is_anothers && !plain.starts_with('>') && !is_log(&plain) && !is_chat(line)
+        {
             if let Some(at) = announced_at(line) {
                 own += &line[..at];
                 break;
@@ -358,6 +255,35 @@ fn own_lines(text: &str) -> String {
         }
     }
     own
+}
+
+/// Whether a line tells what a named person says of themselves: "Anna: I live in Linz".
+fn is_chat(line: &str) -> bool {
+    const NAME_CHARS_MAX: usize = 40;
+    let Some((name, said)) = line.split_once([':', '：']) else { return false };
+    let name = name.trim_start_matches(['-', '*', '•', ' ']).trim_matches(['*', '_', ' ']);
+    (1..=NAME_CHARS_MAX).contains(&name.chars().count())
+        && begins_with_speaker(said)
+        && (is_familiar(name)
+            || mentions::find(name).iter().any(|found| {
+                found.entity_type == EntityType::Person && found.name.len() >= name.len()
+            }))
+}
+
+/// 小李, 王总, 田中さん, 민수씨.
+fn is_familiar(name: &str) -> bool {
+    let ends = ["总", "哥", "姐", "老师", "先生", "女士", "さん", "くん", "씨", "님"];
+    name.chars().all(is_dense)
+        && (2..=4).contains(&name.chars().count())
+        && (name.starts_with(['小', '老', '阿']) || ends.iter().any(|end| name.ends_with(end)))
+}
+
+fn begins_with_speaker(text: &str) -> bool {
+    let plain = phrase(text.get(..text.ceil_char_boundary(60)).unwrap_or(text));
+    languages::all().any(|(_, language)| {
+        let mut speakers = language.own.speaker.iter();
+        speakers.any(|one| places(&plain, one, language).next().is_some_and(|(at, _)| at == 0))
+    })
 }
 
 fn is_fence(line: &str) -> bool {
@@ -383,23 +309,6 @@ fn is_log(line: &str) -> bool {
     };
     let is_told = line.starts_with('[') && stamp.contains(':') && stamp.len() >= 5;
     is_stamp || is_told || line.starts_with('[') && has_level(bare)
-}
-
-/// Where what "Summarise this:" announces begins in a line.
-fn announced_at(line: &str) -> Option<usize> {
-    /// In bytes; "please" may stand before it.
-    const BEGINS_MAX: usize = 20;
-    let (at, mark) = line.char_indices().find(|(at, c)| {
-        let after = line[at + c.len_utf8()..].chars().next();
-        *c == '：' || *c == ':' && after.is_none_or(char::is_whitespace)
-    })?;
-    let last = sentences(&line[..at]).last().map(phrase).unwrap_or_default();
-    let is_asked = languages::all().any(|(_, language)| {
-        let mut phrases = language.own.pasting.iter();
-        let max = if has_no_borders(language) { last.len() } else { BEGINS_MAX };
-        phrases.any(|one| places(&last, one, language).any(|(begins, _)| begins <= max))
-    });
-    is_asked.then(|| at + mark.len_utf8())
 }
 
 fn without_quotations(text: &str) -> String {
@@ -435,10 +344,13 @@ fn without_quotations(text: &str) -> String {
     own
 }
 
-/// A name, a term or a title, not what somebody says: few words, or most of them capitalized.
+/// A name, a term or a title, not what somebody says: few words, or most of them capitalized, and none that says "I" first.
 fn is_term(quoted: &str) -> bool {
     const TITLE_WORDS_MAX: usize = 8;
     let words: Vec<&str> = quoted.split_whitespace().take(TITLE_WORDS_MAX + 1).collect();
+    if words.len() >= QUOTED_WORDS_MIN && begins_with_speaker(quoted) {
+        return false;
+    }
     let capital = words.iter().filter(|word| word.starts_with(char::is_uppercase)).count();
     let is_title = words.len() <= TITLE_WORDS_MAX
         && !quoted.trim_end().ends_with(['.', '!', '?', ',', ';'])
@@ -530,6 +442,8 @@ mod tests {
             "```\n",
             "user:\n",
             "<",
+            "\n\n",
+            "Summarise this\n\n",
         ] {
             own_words(&piece.repeat(200_000 / piece.len()));
         }
