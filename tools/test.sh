@@ -52,6 +52,9 @@ trap 'code=$?; kill $prefetching 2>/dev/null || true; [ $code = 0 ] || printf "\
 step "format"
 cargo fmt --all --check
 
+step "what the connect script sends of each client's transcript"
+python3 end2end/hooks/transcripts.py
+
 step "one compile: lints, the queries against the migrations, the tests"
 python3 tools/with_postgres.py cargo test --workspace --no-run
 

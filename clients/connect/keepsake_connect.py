@@ -80,6 +80,8 @@ def hook(client, event):
 
 
 def hook_output(client, event, given):
+    if given.get("agent_id"):  # A subagent, in its person's session: what it is asked, an agent wrote.
+        return None
     with open(os.path.join(HOME, client + ".json"), encoding="utf-8") as file:
         config = json.load(file)
     session = session_of(client, given)
@@ -92,9 +94,7 @@ def hook_output(client, event, given):
             path += "&project=" + urllib.parse.quote(next(iter(project_of(given).values()), ""), safe="")
         text = quickly(lambda: ask(config, "GET", path)["message"]["content"])
     elif event == "prompt":
-        # Gemini CLI puts what other hooks added before the prompt.
-        prompt = re.sub(r"(?s)<hook_context>.*?</hook_context>", "", given["prompt"]).strip()
-        body = {"message": clean(prompt, TEXT_CHARS), "session": session, "project": project_of(given)}
+        body = {"message": clean(prompt_of(client, given["prompt"]), TEXT_CHARS), "session": session, "project": project_of(given)}
         text = quickly(lambda: ask(config, "POST", "/api/v1/recall", body)["section"])
     else:
         if session and event in ("flush", "end", "hand-over"):
@@ -272,6 +272,10 @@ def texts_of(content):
     return "\n".join(part["text"] for part in parts)
 
 
+def prompt_of(client, text):
+    return {"codex": codex_typed, "gemini-cli": gemini_typed}.get(client, typed)(text)
+
+
 def transcript(client, given):
     read = {"claude-code": claude, "codex": codex, "gemini-cli": gemini, "cursor": cursor, "opencode": opencode}[client]
     entries = given.get("messages") if client == "opencode" else lines(given.get("transcript_path"))
@@ -316,13 +320,58 @@ def blocks(id, role, content, at):
             said = said if isinstance(said, str) else texts_of(said)
             yield message("%s:%d" % (id, number), "tool", said, at, answers=part.get("tool_use_id"))
     calls = [(part.get("id"), part.get("name"), part.get("input")) for part in parts if part.get("type") == "tool_use"]
-    yield message(id, role, texts_of([part for part in parts if part.get("type") == "text"]), at, calls)
+    yield message(id, role, texts_of([part for part in parts if part.get("type") == "text" and part.get("text")]), at, calls)
+
+
+# Clients put elements with names like these around what was typed; those of HTML are others. What a person pastes, some
+# mark too: that is sent, and the server tells it from their words.
+INSERTED = r"(?!pasted_content)[A-Za-z]+(?:[-_][A-Za-z0-9]+)+|browser|image|skill|terminal"
+
+
+def typed(text):
+    """Without the elements that a client put before or after what was typed."""
+    text = text.strip()
+    for _ in range(100):
+        first, last = re.match(r"<(%s)(\s[^<>]*)?>" % INSERTED, text), re.search(r"</(%s)>\Z" % INSERTED, text[-80:])
+        # A file in an element may hold its end: the last one counts.
+        end = text.rfind("</%s>" % first[1]) if first else -1
+        begin = re.search(r"(?m)(?:^|(?<=>))<%s[\s>]" % last[1], text) if last else None
+        if end > 0:
+            text = text[end + len(first[1]) + 3:].lstrip()
+        elif begin:
+            text = text[:begin.start()].rstrip()
+        else:
+            break
+    return text
 
 
 def claude(entry):
-    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
+    if entry.get("type") == "attachment" and entry["attachment"].get("type") == "queued_command":  # Typed while the model worked.
+        queued = entry["attachment"]
+        if queued.get("commandMode") not in (None, "prompt"):
+            return ()
+        entry = dict(queued, type="user", uuid=entry["uuid"], timestamp=entry.get("timestamp"), message={"content": queued["prompt"]})
+    marks = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in marks):
         return ()
-    return blocks(entry["uuid"], entry["type"], entry["message"]["content"], entry.get("timestamp"))
+    content = entry["message"]["content"]
+    if entry["type"] == "user":
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else [part for part in content if isinstance(part, dict)]
+        content = [dict(part, text=claude_typed(entry, part["text"])) if part.get("type") == "text" else part for part in parts]
+    return blocks(entry["uuid"], entry["type"], content, entry.get("timestamp"))
+
+
+def claude_typed(entry, text):
+    """Older versions, and editors, do not say where a text is from."""
+    if (entry.get("origin") or {}).get("kind", "human") != "human" or text.startswith(CLAUDE_SAYS):
+        return ""
+    if text.startswith("<command-"):
+        name, arguments = (re.search("(?s)<command-%s>(.*)</command-%s>" % (each, each), text) for each in ("name", "args"))
+        return "%s %s" % (name[1], arguments[1]) if name and arguments and arguments[1].strip() else ""
+    return text.strip() if entry.get("promptSource") in ("typed", "queued") else typed(text)
+
+
+CLAUDE_SAYS = ("[Request interrupted by user", "This session is being continued from a previous conversation")
 
 
 def codex(entry):
@@ -333,11 +382,14 @@ def codex(entry):
     # Not the byte's place: a session that is resumed elsewhere repeats its lines.
     id = hashlib.sha256(json.dumps([at, item], sort_keys=True).encode()).hexdigest()[:32]
     kind = item.get("type")
-    if kind == "message" and item.get("role") in ("user", "assistant"):
-        text = texts_of(item.get("content"))
-        # What Codex itself says in the user's name.
-        if not text.startswith(("<environment_context", "<user_instructions", "# AGENTS.md", "<turn_aborted", "<skill")):
-            yield message(id, item["role"], text, at)
+    if kind == "message" and item.get("role") == "user":
+        texts = [part.get("text") or "" for part in item["content"]]
+        # Older versions do not say whose each part is.
+        kinds = (item.get("internal_chat_message_metadata_passthrough") or {}).get("content_item_kinds")
+        texts = [codex_typed(text) for text, kind in zip(texts, kinds) if kind == "user.text"] if kinds else [typed(codex_typed(text)) for text in texts]
+        yield message(id, "user", "\n".join(text for text in texts if text), at)
+    elif kind == "message" and item.get("role") == "assistant":
+        yield message(id, "assistant", texts_of(item.get("content")), at)
     elif kind in ("function_call", "custom_tool_call"):
         yield message(id, "assistant", "", at, [(item.get("call_id"), item.get("name"), item.get("arguments") or item.get("input") or "")])
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -345,18 +397,39 @@ def codex(entry):
         yield message(id, "tool", said if isinstance(said, str) else texts_of(said) or json.dumps(said), at, answers=item.get("call_id"))
 
 
+def codex_typed(text):
+    """Without what an editor adds; nothing of what Codex says in the person's name."""
+    text = re.sub(r"(?s)\A# (?:Context from my IDE setup|Files mentioned by the user):.*\n## My request for Codex:\s*", "", text)
+    is_own = text.startswith(("# AGENTS.md instructions", "Generate a file named AGENTS.md")) or re.match(r"(<image( [^>]*)?>|</image>)\Z", text)
+    return "" if is_own else text
+
+
 def gemini(entry):
     role, id, at = {"user": "user", "gemini": "assistant"}.get(entry.get("type")), entry.get("id"), entry.get("timestamp")
     if not role or not id:
         return
-    # What hooks added is no word of the user's.
-    text = re.sub(r"(?s)<hook_context>.*?</hook_context>", "", texts_of(entry.get("content"))).strip()
-    if not text.startswith("<session_context>"):
-        yield message(id, role, text, at)
+    shown, text = texts_of(entry.get("displayContent")), texts_of(entry.get("content"))
+    # What was typed is shown apart only where the model gets something else.
+    yield message(id, role, shown or gemini_typed(text) if role == "user" else text, at)
     for each in entry.get("toolCalls") or ():
         yield message("%s:%s" % (id, each.get("id")), "assistant", "", at, [(each.get("id"), each.get("name"), each.get("args"))])
         for part in each.get("result") or ():
             yield message("%s:%s:result" % (id, each.get("id")), "tool", json.dumps(part["functionResponse"].get("response"), ensure_ascii=False), at, answers=each.get("id"))
+
+
+def gemini_typed(text):
+    text, *hooks = text.split("<hook_context>")  # In these, `<` is `&lt;`.
+    for each in hooks:
+        said, found, after = each.partition("</hook_context>")
+        text += after if found else "<hook_context>" + said
+    before, _, files = text.partition("--- Content from referenced files ---")
+    _, found, after = files.rpartition("--- End of content ---")
+    text = (before + after if found else text).strip()
+    return "" if text.startswith(GEMINI_SAYS) else typed(text)
+
+
+GEMINI_SAYS = ("I ran the following shell command:\n```sh\n", "Here is the user's editor context as a JSON object.",
+               "Here is a summary of changes in the user's editor context,", "<session_context>", "This is the Gemini CLI. We are setting up")
 
 
 def cursor(entry):
@@ -365,13 +438,15 @@ def cursor(entry):
         return ()
     made = [each for each in blocks("line-%d" % entry["_at"], role, content, entry.get("timestamp")) if each]
     for each in made:
-        each["content"] = re.sub(r"\s?</?user_query>\s?", "", each["content"])
-    return made
+        if each["role"] == "user":
+            query, found, _ = each["content"].rpartition("<user_query>")[2].rpartition("</user_query>")  # Files come before it.
+            each["content"] = query.strip() if found else typed(each["content"])
+    return [each for each in made if each["content"] or each["role"] != "user"]
 
 
 def opencode(entry):
     info, parts = entry["info"], entry["parts"]
-    text = "\n".join(part["text"] for part in parts if part.get("type") == "text" and not part.get("synthetic"))
+    text = entry.get("typed") or "\n".join(part["text"] for part in parts if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored"))
     tools = [part for part in parts if part.get("type") == "tool"]
     calls = [(part.get("callID"), part.get("tool"), part["state"].get("input")) for part in tools]
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info["time"]["created"] / 1000))
@@ -669,12 +744,14 @@ function run(event, given) {
 
 // OpenCode makes this plugin more than once in a process, and may dispose another than it used.
 const sessions = new Map(), children = new Set(), pending = new Set()
+// OpenCode keeps what a command's file says, not what was typed: "/name words", of a session until its message comes, then of that.
+const commands = new Map()
 
 export const Keepsake = async ({ client, directory }) => {
   const handOver = (event, sessionID) => {
     const work = client.session.messages({ path: { id: sessionID } })
       .then((answer) => {
-        sessions.set(sessionID, answer.data ?? [])
+        sessions.set(sessionID, (answer.data ?? []).map((each) => ({ ...each, typed: commands.get(each.info.id) })))
         run(event, { session_id: sessionID, messages: sessions.get(sessionID), cwd: directory })
       })
       .catch(() => {})
@@ -686,10 +763,16 @@ export const Keepsake = async ({ client, directory }) => {
       if (event.type === "session.created" && event.properties.info?.parentID) children.add(event.properties.info.id)
       if (event.type === "session.idle" && sessions.has(event.properties.sessionID)) handOver("hand-over", event.properties.sessionID)
     },
+    "command.execute.before": async ({ command, sessionID, arguments: words }) => {
+      commands.set(sessionID, `/${command} ${words}`.trim())
+    },
     "chat.message": async ({ sessionID }, { message, parts }) => {
       if (children.has(sessionID)) return
       try {
-        const given = { session_id: sessionID, cwd: directory, prompt: parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\\n") }
+        const command = commands.get(sessionID)
+        if (commands.delete(sessionID)) commands.set(message.id, command)
+        const text = parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\\n")
+        const given = { session_id: sessionID, cwd: directory, prompt: command ?? text }
         const added = await Promise.all([sessions.has(sessionID) ? undefined : run("start", given), run("prompt", given)])
         if (!sessions.has(sessionID)) sessions.set(sessionID, [])
         const last = parts.at(-1)?.id ?? "prt_keepsake"

@@ -52,11 +52,11 @@ class Agent:
         command = [sys.executable, script or str(SCRIPT), self.name, "--url", self.server.url, *arguments]
         return subprocess.run(command, env=env, stdin=stdin or subprocess.DEVNULL, capture_output=True, text=True, timeout=60, start_new_session=True)
 
-    def ask(self, prompt):
+    def ask(self, *prompt):
         """Runs the agent once; returns what its model was asked."""
         self.model.requests.clear()
         env = {**self.env, **variables(self)}
-        done = subprocess.run([*COMMANDS[self.name], prompt], cwd=self.work, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=AGENT_TIMEOUT_S)
+        done = subprocess.run([*COMMANDS[self.name], *prompt], cwd=self.work, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=AGENT_TIMEOUT_S)
         if model.ANSWER not in done.stdout:
             fail(f"{self.name} did not answer ({done.returncode}): {done.stdout[-1500:]}\n{done.stderr[-1500:]}")
         return json.dumps([body for _, body in self.model.requests], ensure_ascii=False)
@@ -109,9 +109,10 @@ def remembers(agent):
     # Gemini CLI writes what hooks add with entities.
     if "<keepsake-memory" not in asked and "&lt;keepsake-memory" not in asked:
         fail(f"{agent.name}: the second conversation has no memory: {asked[-3000:]}")
-    block = asked.split("keepsake-memory", 1)[1].split("keepsake-memory", 1)[0]
-    if agent.fact[4:] not in block:
-        fail(f"{agent.name}: the boat is not in what was recalled: {block}")
+    # The summary names the element, too.
+    blocks = asked.split("keepsake-memory")[1:]
+    if not any(agent.fact[4:] in block for block in blocks):
+        fail(f"{agent.name}: the boat is not in what was recalled: {blocks}")
     say(f"{agent.name}: conversation one is in the server ({session['messages']} messages), conversation two was given it")
 
 
@@ -132,6 +133,24 @@ def compacts(agent):
             return
         time.sleep(0.5)
     fail(f"{agent.name}: no note of what was decided: {notes}")
+
+
+def keeps_a_command(agent):
+    """What was typed, not what the command's file makes of it, which is all that OpenCode keeps."""
+    write(agent.home / ".config/opencode/command/berth.md", "Look for a berth in $ARGUMENTS, and name three.\n")
+    typed = f"/berth {HARBOURS[agent.name]}"
+    agent.ask("--command", *typed[1:].split())
+    deadline, said = time.monotonic() + ARRIVAL_TIMEOUT_S, []
+    while time.monotonic() < deadline:
+        for name in sessions_of(agent):
+            with contextlib.suppress(urllib.error.HTTPError):
+                messages = api(agent.server, f"/api/v1/sessions/{urllib.parse.quote(name, safe='')}/messages")["messages"]
+                said = [message["content"] for message in messages if message["role"] == "user"]
+                if said == [typed]:
+                    say(f"{agent.name}: of a command is kept what was typed")
+                    return
+        time.sleep(0.5)
+    fail(f"{agent.name}: {typed} did not arrive: {said}")
 
 
 def outlives_its_script(agent):
@@ -213,6 +232,8 @@ def main():
                 # The others compact on a terminal alone: their hooks are given recorded input (hostile.py).
                 if name == "claude-code":
                     compacts(agent)
+                if name == "opencode":
+                    keeps_a_command(agent)
                 outlives_its_script(agent)
             else:
                 {"files": files, "hostile": hostile}[name].run(server, Path(folder), Agent, api)
