@@ -245,8 +245,9 @@ fn own_lines(text: &str) -> String {
             own.truncate(before);
             break;
         }
-        if !is_code && !is_anothers && !plain.starts_with('>') && !is_log(&plain) && !is_chat(line)
-        {
+        let is_pasted =
+            plain.starts_with('>') || is_log(&plain) || is_code_line(line) || is_chat(line);
+        if !is_code && !is_anothers && !is_pasted {
             if let Some(at) = announced_at(line) {
                 own += &line[..at];
                 break;
@@ -255,6 +256,19 @@ fn own_lines(text: &str) -> String {
         }
     }
     own
+}
+
+/// Code that stands without a fence, or a comment in it; `#` at the beginning of a line is a heading.
+fn is_code_line(line: &str) -> bool {
+    let (plain, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
+    let begins = |marks: &[&str]| marks.iter().any(|mark| plain.starts_with(mark));
+    let calls =
+        plain.split('(').rev().skip(1).any(|before| before.ends_with(char::is_alphanumeric));
+    let ends = ["{", "}", "):", "];"].iter().any(|mark| plain.ends_with(mark));
+    ends || plain.ends_with(';') && plain.contains(['(', '='])
+        || calls && begins(&["return ", "def ", "fn ", "function ", "class ", "await "])
+        || begins(&["//", "/*"])
+        || is_indented && begins(&["# ", "-- "])
 }
 
 /// Whether a line tells what a named person says of themselves: "Anna: I live in Linz".
@@ -374,6 +388,7 @@ mod tests {
             "GET /users/<user_id> fails. I live in Graz.",
             "09:00-17:00 I work from home.\nMy preferences when you translate:\n- British English",
             "助手你好，我住在上海。",
+            "Call me (Anna) when the class of Tom begins; I return on Monday (late).",
             "Why does <b> not close here? I live in Graz.",
             "Ich lese „Die Wand” und wohne in Graz.",
             "My display has 27\" and I live in Graz, she is 6'2\" tall.",
@@ -389,6 +404,9 @@ mod tests {
         for text in [
             format!("Summarise this: \"Hello, {bait}.\""),
             format!("Summarise this:\n\nHello, {bait}."),
+            format!("O que faz isto?\n\ndef f(a):\n    # {bait}\n    return a"),
+            format!("return save({bait});"),
+            format!("// {bait}\nconst a = 1;"),
             format!("<system-reminder>{bait}</system-reminder>"),
             format!("<bash-stdout>{bait}\n\n{bait}"),
             format!("<anything>{bait}</anything>"),

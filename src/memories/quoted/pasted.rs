@@ -8,6 +8,7 @@ use crate::languages::phrases::{has_any, has_no_borders, places};
 use crate::languages::{self, Language, is_dense, phrase};
 use crate::memories::sentences::sentences;
 
+const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 /// A text of so many characters, of which one of a script that says much with one counts three times, is pasted and not what
 /// one says of oneself beside a request.
 const PASTED_MIN: u32 = 160;
@@ -35,13 +36,18 @@ pub(super) fn without_pasted(text: &str) -> &str {
     };
     let asks_for_it = |paragraph: &str, is_long: bool| {
         let from = paragraph.len().saturating_sub(REQUEST_BYTES_MAX);
-        let last = sentences(&paragraph[paragraph.ceil_char_boundary(from)..]).last();
-        let last = last.map(phrase).unwrap_or_default();
+        let all = sentences(&paragraph[paragraph.ceil_char_boundary(from)..]);
+        let all: Vec<String> = all.map(phrase).collect();
+        let last = all.last().map_or("", String::as_str);
         languages::all().any(|(_, language)| {
             let own = &language.own;
-            let follows = has_any(&last, &own.follows, language);
-            let is_meant = has_any(&last, &own.pasted, language) && is_long;
-            is_asked(&last, language) && (follows || is_meant)
+            // "Our wiki says the following. Is that so?", not "I need the following".
+            let mut before = all.iter().filter(|_| last.ends_with(QUESTION_MARKS));
+            before.any(|one| {
+                has_any(one, &own.follows, language) && !has_any(one, &own.speaker, language)
+            }) || is_asked(last, language)
+                && (has_any(last, &own.follows, language)
+                    || is_long && has_any(last, &own.pasted, language))
         })
     };
     let mut ends = BLANK_LINE.find_iter(text).take(PARAGRAPHS_MAX);
@@ -59,7 +65,7 @@ pub(super) fn without_pasted(text: &str) -> &str {
         Some(blank)
             if whole.len() - blank.end() <= REQUEST_BYTES_MAX
                 && is_long(&whole[..blank.start()])
-                && !whole.ends_with(['?', '？', '؟'])
+                && !whole.ends_with(QUESTION_MARKS)
                 && asks_for_it(&whole[blank.end()..], true) =>
         {
             &text[blank.end()..]
@@ -90,6 +96,8 @@ mod tests {
             ("I row. Please translate this into German.", &own, "", true),
             ("Fass das bitte in drei Sätzen zusammen.", &own, "", true),
             ("Résume ce texte en trois phrases.", &own, "", true),
+            ("Our wiki says the following. Which of it is outdated?", &own, "", true),
+            ("I need the following. Can you help?", &own, "", false),
             ("请总结以下内容。", &dense, "", true),
             ("以下を要約してください。", &dense, "", true),
             ("لخص هذا المقال من فضلك.", &own, "", true),
