@@ -36,7 +36,7 @@ pub fn read_input(schema: &Value, json: &[u8]) -> Result<ReadInput, ToolError> {
     let unwrapped: Option<String> =
         json.starts_with('"').then(|| serde_json::from_str(json).ok()).flatten();
     let InputMembers(members) = match unwrapped.as_deref().unwrap_or(json).trim() {
-        "" | "null" => InputMembers(Vec::new()),
+        "" | "null" => InputMembers::default(),
         object if object.starts_with('{') => parse_json("this tool", "", object)?,
         _ => return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned())),
     };
@@ -70,6 +70,7 @@ pub(super) fn typed<T: DeserializeOwned>(schema: &Value, value: &Value) -> Resul
 }
 
 /// The members of an object in their order, unparsed; a name may come twice.
+#[derive(Default)]
 struct InputMembers<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for InputMembers<'de> {
@@ -270,10 +271,10 @@ fn wanted(schema: &Value) -> String {
         let choices = choices.iter().filter_map(Value::as_str).map(|choice| format!("`{choice}`"));
         return format!("one of {}", choices.collect::<Vec<_>>().join(", "));
     }
-    let items = &schema["items"];
-    let array = match wanted_items(items) {
-        _ if items["enum"].is_array() => format!("an array of texts, each {}", wanted(items)),
-        many => format!("an array of {many}"),
+    let array = match &schema["items"] {
+        items if items["enum"].is_array() => format!("an array of texts, each {}", wanted(items)),
+        items if takes(items, "integer") => "an array of whole numbers".to_owned(),
+        _ => "an array of texts".to_owned(),
     };
     let kinds = [
         ("string", "a text"),
@@ -285,13 +286,6 @@ fn wanted(schema: &Value) -> String {
     ];
     let wanted = kinds.into_iter().filter(|(kind, _)| takes(schema, kind)).map(|(_, words)| words);
     wanted.collect::<Vec<_>>().join(" or ")
-}
-
-fn wanted_items(items: &Value) -> &'static str {
-    match takes(items, "integer") {
-        true => "whole numbers",
-        false => "texts",
-    }
 }
 
 /// Parses what is sent to another recipient than a tool, `whom` in the error messages.
