@@ -130,8 +130,9 @@ impl Bridge {
     /// Forwards one line. A request always gets an answer, even when it fails.
     async fn pass_on(&self, line: Result<String, &'static str>) -> anyhow::Result<()> {
         let not_json = "This line is not JSON; send one JSON-RPC message per line.";
-        let parsed = line.and_then(|line| match serde_json::from_str(&line) {
-            Ok(message) => Ok((line, message)),
+        let parsed = line.as_deref().map(|line| line.trim_start_matches('\u{feff}'));
+        let parsed = parsed.map_err(|why| *why).and_then(|line| match serde_json::from_str(line) {
+            Ok(message) => Ok((line.to_owned(), message)),
             Err(_) => Err(not_json),
         });
         let (line, message): (String, Value) = match parsed {

@@ -42,7 +42,7 @@
 //! `POST /api/v1/tools/memory_add` reaches `web/api/tools.rs`, which reads a
 //! bounded body and has `web/auth.rs` verify the token ([`accounts::Accounts::open`],
 //! as the *system* role). [`tools::Registry::call`] checks that memory is switched on and the
-//! scope allows the call, and parses the input. `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which
+//! scope allows the call, and reads the input by the tool's schema (`tools/input.rs`). `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which
 //! enforces every limit. [`memories::Adding`] opens a transaction bound to the user and raises
 //! the user's revision ([`db::Db::as_writer`], which serialises one user's writes).
 //!

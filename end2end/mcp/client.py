@@ -85,7 +85,7 @@ async def every_tool(name, connect, mode, version):
         equal([item["content"] for item in items], [f"{name} number {n}" for n in range(20)])
 
         equal(await mistake(client, "memory_get", item_id=987654321), "There is no item 987654321 in your memory.")
-        assert (await mistake(client, "memory_get", item=1)).startswith("`item` is not a field of this tool")
+        assert (await mistake(client, "memory_get", item=1)).startswith("`item_id` is missing. Ignored, since this tool has no such field: item.")
         words = await refused(client.call_tool("memory_delete", {}))
         assert words.startswith("There is no tool of this name; there are memory_search"), words
     async with connect(READER, mode) as reader:

@@ -20,6 +20,7 @@ mod fuzz;
 mod given;
 mod isolation;
 mod late_interaction;
+mod lenient;
 mod manage;
 mod mcp;
 mod oauth;

@@ -58,7 +58,7 @@ impl Tool for ConnectorFetch {
         call: &RunningCall,
         input: FetchInput,
     ) -> Result<FetchOutput, ToolError> {
-        let id = input.id.trim().parse().map(ItemId).map_err(|_| {
+        let id = input.id.trim().trim_start_matches('#').parse().map(ItemId).map_err(|_| {
             let sentence = "`id` is no id of a memory; give the `id` of a result of search.";
             Invalid::new("id", "invalid_id", sentence)
         })?;

@@ -60,7 +60,7 @@ async fn ask<T: Tool>(
     call: &RunningCall,
     input: Value,
 ) -> Result<(Value, Vec<i64>), ToolError> {
-    let input: T::Input = super::input::parse(input.to_string().as_bytes())?;
+    let input: T::Input = serde_json::from_value(input)?;
     let output = T::run(context, call, input).await?;
     let touched = T::touched(&output);
     Ok((serde_json::to_value(output)?, touched))

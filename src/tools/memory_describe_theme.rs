@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::memory_list_themes::ListedTheme;
+use super::values::given;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -45,7 +46,7 @@ impl Tool for MemoryDescribeTheme {
         input: DescribeThemeInput,
     ) -> Result<ListedTheme, ToolError> {
         let theme = required_text("theme", &input.theme, THEME_CHARS_MAX)?;
-        let names = ThemeNames::parse(input.display_name.as_deref(), input.description.as_deref())?;
+        let names = ThemeNames::parse(given(&input.display_name), input.description.as_deref())?;
         let slug = memories::find_theme(&context.db, call.viewer.user_id, theme).await?;
         let theme =
             memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{DateText, ToolEntityType, WholeNumber, time_zone};
+use super::values::{DateText, ToolEntityType, WholeNumber, given, time_zone};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -99,7 +99,7 @@ impl Tool for MemoryGraph {
         };
         let depth = within("depth", input.depth, 1, DEPTH_MAX.into())?;
         let limit = within("limit", input.limit, NODES_DEFAULT, NODES_MAX)?;
-        let predicate = input.relation.as_deref().map(parse_predicate).transpose()?;
+        let predicate = given(&input.relation).map(parse_predicate).transpose()?;
         let now = context.clock.now();
         let zone = time_zone(&context.db, user).await?;
         let day = Day::parse(&zone, DateText::text(&input.as_of), DateText::text(&input.at), now)?;

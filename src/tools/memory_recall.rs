@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectPlace;
-use super::values::{FoundType, ToolTrust, WholeNumber};
+use super::values::{FoundType, ToolTrust, WholeNumber, given};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::RunningCall;
@@ -117,7 +117,9 @@ impl From<GivenItem> for RecalledItem {
 
 impl RecallInput {
     fn ask(&self) -> Result<RecallRequest, Invalid> {
-        let messages = match (&self.message, &self.messages) {
+        let is_left_out = |message: &&String| message.trim().is_empty() && self.messages.is_some();
+        let message = self.message.as_ref().filter(|message| !is_left_out(message));
+        let messages = match (message, &self.messages) {
             (Some(message), None) => {
                 check_text("message", message, MESSAGE_CHARS_MAX)?;
                 vec![message.clone()]
@@ -138,7 +140,7 @@ impl RecallInput {
                 return Err(Invalid::new("message", "required", sentence));
             }
         };
-        let session = self.session.as_deref().map(SessionName::parse).transpose();
+        let session = given(&self.session).map(SessionName::parse).transpose();
         let session = session.map_err(|mut invalid| {
             invalid.sentence = invalid.sentence.replace("external_id", "session");
             Invalid { field: "session".into(), ..invalid }

@@ -2,14 +2,13 @@
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectInput;
 use super::values::{
     DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
-    WholeNumber, zone_of,
+    WholeNumber, given, zone_of,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
@@ -58,7 +57,6 @@ pub struct SearchInput {
     /// True then.
     at: Option<DateText>,
     /// Prefer this time.
-    #[serde(default, deserialize_with = "object")]
     time: Option<TimeAsked>,
     /// The first are of many sides. Left out: where the query asks for many things.
     spread: Option<bool>,
@@ -67,13 +65,6 @@ pub struct SearchInput {
     explain: Option<bool>,
     /// With "*": the last answer's `cursor`.
     cursor: Option<String>,
-}
-
-/// serde would also accept a list.
-fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeAsked>, D::Error> {
-    let object: Option<Map<String, Value>> = Option::deserialize(deserializer)?;
-    let time = object.map(|object| TimeAsked::deserialize(Value::Object(object)));
-    time.transpose().map_err(serde::de::Error::custom)
 }
 
 /// Either may be left out.
@@ -280,7 +271,7 @@ impl Tool for MemorySearch {
             types: &types,
             recency_days: input.recency_days.map(|n| n.0),
             status: input.status.as_deref(),
-            cursor: input.cursor.as_deref(),
+            cursor: given(&input.cursor),
             min_similarity: input.min_similarity,
             balance: input.balance.as_deref(),
             time: time.transpose()?,

@@ -27,6 +27,7 @@ mod memory_recall;
 mod memory_search;
 mod memory_stats;
 mod memory_summary;
+mod note;
 mod project;
 mod secrets;
 mod values;
@@ -56,7 +57,7 @@ use crate::metrics;
 use crate::quota::estimate;
 use crate::search::Search;
 pub use error::ToolError;
-pub use input::{NOT_AN_OBJECT, parse_for};
+pub use input::{NOT_AN_OBJECT, ReadInput, parse_for, read_input};
 pub use project::ProjectPlace;
 pub use values::ToolTrust;
 
@@ -240,7 +241,7 @@ fn shorten(schema: &mut Value) {
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.values_mut().for_each(shorten);
-        // The server rejects unknown properties itself.
+        // The server ignores unknown properties, and says so.
         schema.remove("additionalProperties");
     }
 }
@@ -257,7 +258,7 @@ impl<T: Tool> AnyTool for Registered<T> {
     }
 
     fn check(&self, access: &AgentAccess, input: &[u8]) -> Result<(), ToolError> {
-        parsed::<T>(access, input).map(drop)
+        self.parse(access, input).map(drop)
     }
 
     async fn call(
@@ -267,7 +268,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         call: &RunningCall,
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError> {
-        let (mut parsed, needed) = parsed::<T>(access, input)?;
+        let (read, mut parsed, needed) = self.parse(access, input)?;
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
             T::check(&parsed)?;
@@ -276,29 +277,34 @@ impl<T: Tool> AnyTool for Registered<T> {
                 context.embeddings.quota().take(call.viewer.user_id, room).await?;
             }
             let not_stored = T::not_stored(&parsed);
-            let screened = secrets::screen(context, call, input, not_stored).await?;
+            let screened = secrets::screen(context, call, &read.value, not_stored).await?;
             if let Some((changed, found)) = screened {
-                parsed = input::parse(&changed)?;
+                parsed = input::typed(&self.definition.input_schema, &changed)?;
                 warnings = found;
             }
         }
         let query = T::query(&parsed).map(str::to_owned);
         let output = T::run(context, call, parsed).await?;
         let touched = T::touched(&output);
-        Ok(ToolAnswer {
-            touched,
-            output: secrets::with_warnings(serde_json::to_value(output)?, &warnings)?,
-            query,
-        })
+        let output = secrets::with_warnings(serde_json::to_value(output)?, &warnings)?;
+        Ok(ToolAnswer { touched, output: note::with_note(output, read.note), query })
     }
 }
 
-/// The input, and the scope that it needs, which the caller has.
-fn parsed<T: Tool>(access: &AgentAccess, input: &[u8]) -> Result<(T::Input, Scope), ToolError> {
-    let parsed = input::parse(input)?;
-    let needed = T::needs(&parsed);
-    access.require(needed).map_err(ToolError::MissingScope)?;
-    Ok((parsed, needed))
+impl<T: Tool> Registered<T> {
+    /// The input, and the scope that it needs, which the caller has.
+    fn parse(
+        &self,
+        access: &AgentAccess,
+        input: &[u8],
+    ) -> Result<(ReadInput, T::Input, Scope), ToolError> {
+        let schema = &self.definition.input_schema;
+        let read = read_input(schema, input)?;
+        let parsed = input::typed(schema, &read.value)?;
+        let needed = T::needs(&parsed);
+        access.require(needed).map_err(ToolError::MissingScope)?;
+        Ok((read, parsed, needed))
+    }
 }
 
 /// All tools, by name.
@@ -476,10 +482,10 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
             profile: profile.into(),
             for_scripts: T::FOR_SCRIPTS,
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
-            output_schema: match T::READ_ONLY {
+            output_schema: note::schema_with_note(match T::READ_ONLY {
                 true => schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
                 false => secrets::schema_with_warnings::<T::Output>(),
-            },
+            }),
         },
         tool: std::marker::PhantomData,
     })

@@ -23,21 +23,19 @@ impl From<RedactionError> for ToolError {
 pub(super) async fn screen(
     context: &ToolContext,
     call: &RunningCall,
-    input: &[u8],
+    input: &Value,
     not_stored: &[&str],
-) -> Result<Option<(Vec<u8>, Vec<SecretWarning>)>, ToolError> {
-    // It was parsed before.
-    let before: Value = serde_json::from_slice(input)?;
-    let mut screened = before.clone();
+) -> Result<Option<(Value, Vec<SecretWarning>)>, ToolError> {
+    let mut screened = input.clone();
     let viewer = &call.viewer;
     let mut fields = fields_of(&mut screened, not_stored);
     let redactor = context.embeddings.redactor();
     let found = redactor.screen(viewer.user_id, viewer.agent_id, TextDoor::Call, &mut fields);
     let warnings = found.await?;
-    if warnings.is_empty() && screened == before {
+    if warnings.is_empty() && screened == *input {
         return Ok(None);
     }
-    Ok(Some((serde_json::to_vec(&screened)?, warnings)))
+    Ok(Some((screened, warnings)))
 }
 
 pub(super) fn with_warnings(

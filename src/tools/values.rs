@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::accounts::store::find_time_zone;
@@ -279,6 +278,11 @@ pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
     })
 }
 
+/// Models send an empty text for what they leave out.
+pub fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.trim().is_empty())
+}
+
 /// The theme of this slug or display name; blank means all themes.
 pub async fn theme_filter(
     db: &Db,
@@ -311,8 +315,9 @@ pub async fn time_zone(db: &Db, user: UserId) -> Result<Zone, sqlx::Error> {
     Ok(zone.unwrap_or_else(Zone::utc))
 }
 
-/// A date as people write it; a year may be a number. Its schema is a string's, which all clients know.
-#[derive(Clone, Debug)]
+/// A date as people write it. Its schema is a string's, which all clients know.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "String")]
 pub struct DateText(String);
 
 impl DateText {
@@ -321,31 +326,13 @@ impl DateText {
     }
 }
 
-impl<'de> Deserialize<'de> for DateText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DateVisitor;
-
-        impl Visitor<'_> for DateVisitor {
-            type Value = DateText;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a date as text, such as 2019, 2019-05 or 2019-05-17")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<DateText, E> {
-                Ok(DateText(text.to_owned()))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, year: i64) -> Result<DateText, E> {
-                Ok(DateText(format!("{year:04}")))
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, year: u64) -> Result<DateText, E> {
-                Ok(DateText(format!("{year:04}")))
-            }
+/// A year may come as a number, 800 for 0800.
+impl From<String> for DateText {
+    fn from(text: String) -> Self {
+        match text.bytes().all(|b| b.is_ascii_digit()) {
+            true if !text.is_empty() => Self(format!("{text:0>4}")),
+            _ => Self(text),
         }
-
-        deserializer.deserialize_any(DateVisitor)
     }
 }
 
@@ -363,44 +350,9 @@ impl JsonSchema for DateText {
     }
 }
 
-/// A whole number. JSON Schema also counts 5.0 as an integer, and clients with floats only send that.
-#[derive(Clone, Copy, Debug)]
+/// A whole number, whose schema has no format.
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct WholeNumber(pub i64);
-
-/// Above this, a float cannot represent every integer.
-const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
-
-impl<'de> Deserialize<'de> for WholeNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WholeVisitor;
-
-        impl Visitor<'_> for WholeVisitor {
-            type Value = WholeNumber;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a whole number")
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<WholeNumber, E> {
-                Ok(WholeNumber(n))
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<WholeNumber, E> {
-                let fits = i64::try_from(n).map(WholeNumber);
-                fits.map_err(|_| E::invalid_type(Unexpected::Unsigned(n), &self))
-            }
-
-            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<WholeNumber, E> {
-                if n.fract() == 0.0 && n.abs() <= WHOLE_FLOAT_MAX {
-                    return Ok(WholeNumber(n as i64));
-                }
-                Err(E::invalid_type(Unexpected::Float(n), &self))
-            }
-        }
-
-        deserializer.deserialize_i64(WholeVisitor)
-    }
-}
 
 impl JsonSchema for WholeNumber {
     fn inline_schema() -> bool {

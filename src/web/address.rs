@@ -26,7 +26,7 @@ pub async fn refuse_tokens(
         state.public_url.origin()
     );
     let problem = Problem::new(StatusCode::BAD_REQUEST, "token_in_address", detail);
-    if request.uri().path() == mcp::PATH {
+    if mcp::is_path(request.uri().path()) {
         return mcp::Refusal::from(problem).into_response();
     }
     problem.into_response()

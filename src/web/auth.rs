@@ -59,7 +59,7 @@ fn check_audience(access: &AgentAccess, path: &str, state: &AppState) -> Result<
         return Ok(());
     };
     let ours = state.public_url.mcp_resource();
-    if *resource == ours && path == mcp::PATH {
+    if *resource == ours && mcp::is_path(path) {
         return Ok(());
     }
     let detail = format!(

@@ -70,7 +70,10 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint));
     let door = mcp::Door::new(state);
-    let mcp = Router::new().route(mcp::PATH, post(move |request| door.answer(request)));
+    let same = door.clone();
+    let mcp = Router::new()
+        .route(mcp::PATH, post(move |request| door.answer(request)))
+        .route("/mcp/", post(move |request| same.answer(request)));
     // CORS comes last, so that it is in every answer.
     guarded(api, state)
         .merge(guarded(mcp, state).layer(cors::mcp()))

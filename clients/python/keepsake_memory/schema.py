@@ -42,6 +42,7 @@ class MemoryRecallResponse(TypedDict):
     injected: int
     items: list[MemoryRecallResponseItem]
     match_count: int
+    note: NotRequired[str]
     project: str | None
     reason: Literal['off', 'trivial', 'nothing_relevant', 'told', 'in_session', 'other_project', 'budget'] | None
     role: str
@@ -235,6 +236,7 @@ class MemoryForgetResponseWarning(TypedDict):
 class MemoryForgetResponse(TypedDict):
     archived: list[int]
     count: int
+    note: NotRequired[str]
     warnings: NotRequired[list[MemoryForgetResponseWarning]]
 
 
@@ -243,6 +245,7 @@ class MemorySummaryResponse(TypedDict):
     items_total: int
     made_at: str | None
     next_try_at: str | None
+    note: NotRequired[str]
     project: str | None
     reason: str | None
     stale: bool

@@ -75,6 +75,8 @@ export interface components {
              * @description As relevant as asked for, told before or not.
              */
             match_count: number;
+            /** @description What of the input was ignored, in a sentence; only if anything was. */
+            note?: string;
             /** @description Of what the user works on, as the tools take it; null where nothing names one. */
             project: string | null;
             /** @description Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told or in_session (given or said there before), other_project or budget; null otherwise. */
@@ -454,6 +456,8 @@ export interface components {
              * @description How many items were archived; 0 when none has this key.
              */
             count: number;
+            /** @description What of the input was ignored, in a sentence; only if anything was. */
+            note?: string;
             /** @description What looks like a secret in the input; only if there is any. */
             warnings?: {
                 /** @description Where it was. */
@@ -481,6 +485,8 @@ export interface components {
              * @description When it is written, where that is known.
              */
             next_try_at: string | null;
+            /** @description What of the input was ignored, in a sentence; only if anything was. */
+            note?: string;
             /** @description Of what the user works on, as the tools take it; null where nothing names one. */
             project: string | null;
             /** @description One sentence, unless it is current. */

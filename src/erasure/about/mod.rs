@@ -351,9 +351,6 @@ pub async fn find(
     subject: &Subject,
 ) -> Result<Option<FoundPlaces>, ErasureError> {
     let mut tx = db.with_job_timeout().as_user(user).await?;
-    if !store::begin(&mut tx, user).await? {
-        return Err(ErasureError::LooksAlready);
-    }
     let named = match subject {
         Subject::Words(words) => Some(words.trim().to_owned()),
         Subject::Of(kind, id) => store::find_name(&mut tx, user, *kind, *id).await?,
@@ -371,6 +368,10 @@ pub async fn find(
     };
     if matches!(subject, Subject::Words(_)) && wanted.patterns.is_empty() {
         return Ok(None);
+    }
+    // Not before: what ends early would hold it until its transaction is rolled back, some time after the answer.
+    if !store::begin(&mut tx, user).await? {
+        return Err(ErasureError::LooksAlready);
     }
     let mut places = Vec::new();
     for kind in PlaceKind::ALL {

@@ -65,7 +65,7 @@ async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
         ("memory_archive", json!({ "item_id": 0 }), "not_found"),
         ("memory_add", json!({ "type": "fact" }), "required"),
         ("memory_search", json!({ "query": "x", "limit": "many" }), "invalid_type"),
-        ("memory_list_themes", json!({ "theme": "x" }), "unknown_field"),
+        ("memory_list_themes", json!({ "limit": "x" }), "invalid_type"),
         ("memory_search", json!([]), "invalid_json"),
     ];
     for (tool, input, code) in refusals {
@@ -169,7 +169,7 @@ async fn call_with_canaries(user: &TestUser) {
     user.call("memory_search", json!({ "query": "x", "theme": CANARY })).await;
     user.call("memory_get", json!({ "item_id": id })).await;
     user.refused("memory_search", json!({ "query": CANARY, "limit": 0 })).await;
-    user.refused("memory_search", json!({ "query": CANARY, CANARY: 0 })).await;
+    user.refused("memory_search", json!({ "query": CANARY, "limit": 0, CANARY: 0 })).await;
     user.refused(CANARY, json!({})).await;
     user.refused("memory_add", json!({ "type": CANARY, "content": CANARY })).await;
     user.call("memory_archive", json!({ "item_id": id })).await;

@@ -28,12 +28,13 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_add", fact(json!({ "content": "" }))),
         ("memory_add", fact(json!({ "content": " \n " }))),
         ("memory_add", fact(json!({ "content": "a\u{0}b" }))),
-        ("memory_add", fact(json!({ "content": 5 }))),
+        ("memory_add", fact(json!({ "content": 5.5 }))),
+        ("memory_add", fact(json!({ "content": { "text": "ok" } }))),
         ("memory_add", fact(json!({ "type": "opinion" }))),
         ("memory_add", fact(json!({ "type": null }))),
         ("memory_add", json!({ "type": "fact" })),
         ("memory_add", json!({ "content": "ok" })),
-        ("memory_add", fact(json!({ "colour": "red" }))),
+        ("memory_add", json!({ "type": "fact", "text": "ok" })),
         ("memory_add", fact(json!({ "theme": "x".repeat(65) }))),
         // Blanks count, as in the schema.
         ("memory_add", fact(json!({ "theme": long_theme }))),
@@ -43,8 +44,9 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_add", fact(json!({ "tags": vec!["t"; 33] }))),
         ("memory_add", fact(json!({ "tags": ["x".repeat(65)] }))),
         ("memory_add", fact(json!({ "tags": ["a\u{0}"] }))),
-        ("memory_add", fact(json!({ "tags": "work" }))),
-        ("memory_add", fact(json!({ "tags": [1] }))),
+        ("memory_add", fact(json!({ "tags": { "work": true } }))),
+        ("memory_add", fact(json!({ "tags": [[]] }))),
+        ("memory_add", fact(json!({ "tags": "[work]" }))),
         ("memory_search", json!({ "query": "x".repeat(8_001) })),
         ("memory_search", json!({ "query": "a\u{0}b" })),
         ("memory_search", json!({ "query": ["tea"] })),
@@ -53,20 +55,26 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_search", json!({ "limit": -1 })),
         ("memory_search", json!({ "limit": 1.5 })),
         ("memory_search", json!({ "limit": 1e30 })),
-        ("memory_search", json!({ "limit": "10" })),
-        ("memory_search", json!({ "types": ["fact", "opinion"] })),
+        ("memory_search", json!({ "limit": "ten" })),
+        ("memory_search", json!({ "types": "fact, opinion" })),
+        ("memory_search", json!({ "types": 5 })),
+        ("memory_search", json!({ "explain": "maybe" })),
+        ("memory_search", json!({ "min_similarity": [] })),
+        ("memory_search", json!({ "time": "2019" })),
+        ("memory_search", json!({ "time": { "from": {} } })),
         ("memory_search", json!({ "status": "deleted" })),
         ("memory_search", json!({ "recency_days": 0 })),
         ("memory_search", json!({ "recency_days": 36_501 })),
         ("memory_search", json!({ "cursor": "nonsense" })),
         ("memory_search", json!({ "cursor": big })),
         ("memory_search", json!({ "query": "tea", "cursor": "1.1" })),
-        ("memory_search", json!({ "user_id": 1 })),
         ("memory_get", json!({})),
-        ("memory_get", json!({ "item_id": "1" })),
+        ("memory_get", json!({ "itemId": 1, "ignore all\nprevious": 1 })),
+        ("memory_get", json!({ "item_id": "the first" })),
         ("memory_get", json!({ "item_id": 1e300 })),
         ("memory_archive", json!({ "item_id": null })),
-        ("memory_list_themes", json!({ "themes": 1 })),
+        ("memory_summary", json!({ "project": ["x"] })),
+        ("memory_files", json!({ "command": "view", "path": "/memories", "view_range": {} })),
     ] {
         let problem = anna.refused(tool, input.clone()).await;
         told.push(sentence(&format!("{tool} {input}"), &problem));
@@ -80,18 +88,20 @@ async fn each_limit_is_named_with_its_field() {
       422 "required" "content": "`content` is empty; give 1 to 20000 characters."
     memory_add {"content":"a\u0000b","type":"fact"}
       422 "invalid_text" "content": "`content` contains a NUL character (U+0000); send text without it."
-    memory_add {"content":5,"type":"fact"}
-      422 "invalid_type" "content": "`content` has the wrong type; expected a string."
+    memory_add {"content":5.5,"type":"fact"}
+      422 "invalid_type" "content": "`content` must be a text; a number came."
+    memory_add {"content":{"text":"ok"},"type":"fact"}
+      422 "invalid_type" "content": "`content` must be a text; an object came."
     memory_add {"content":"ok","type":"opinion"}
-      422 "invalid_type" "type": "`type` has the wrong type; expected one of `preference`, `fact`, `instruction`, `summary`, `other`."
+      422 "invalid_type" "type": "`type` must be one of `preference`, `fact`, `instruction`, `summary`, `other`; another text came."
     memory_add {"content":"ok","type":null}
-      422 "invalid_type" "type": "`type` has the wrong type; expected value."
+      422 "invalid_type" "type": "`type` must be one of `preference`, `fact`, `instruction`, `summary`, `other`; null came."
     memory_add {"type":"fact"}
       422 "required" "content": "`content` is missing."
     memory_add {"content":"ok"}
       422 "required" "type": "`type` is missing."
-    memory_add {"colour":"red","content":"ok","type":"fact"}
-      422 "unknown_field" "colour": "`colour` is not a field of this tool; it takes one of `type`, `content`, `theme`, `tags`, `key`, `source`, `confidence`, `expires_in_days`, `valid_from`, `valid_until`, `project`, `source_context`."
+    memory_add {"text":"ok","type":"fact"}
+      422 "required" "content": "`content` is missing. Ignored, since this tool has no such field: text."
     memory_add {"content":"ok","theme":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       422 "too_long" "theme": "`theme` has 65 characters; at most 64 are accepted."
     memory_add {"content":"ok","theme":" xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
@@ -108,16 +118,18 @@ async fn each_limit_is_named_with_its_field() {
       422 "too_long" "tags": "`tags` has 65 characters; at most 64 are accepted."
     memory_add {"content":"ok","tags":["a\u0000"],"type":"fact"}
       422 "invalid_text" "tags": "`tags` contains a NUL character (U+0000); send text without it."
-    memory_add {"content":"ok","tags":"work","type":"fact"}
-      422 "invalid_type" "tags": "`tags` has the wrong type; expected a sequence."
-    memory_add {"content":"ok","tags":[1],"type":"fact"}
-      422 "invalid_type" "tags[0]": "`tags[0]` has the wrong type; expected a string."
+    memory_add {"content":"ok","tags":{"work":true},"type":"fact"}
+      422 "invalid_type" "tags": "`tags` must be an array of texts; an object came."
+    memory_add {"content":"ok","tags":[[]],"type":"fact"}
+      422 "invalid_type" "tags[0]": "`tags[0]` must be a text; an array came."
+    memory_add {"content":"ok","tags":"[work]","type":"fact"}
+      422 "invalid_type" "tags": "`tags` must be an array of texts; a text came."
     memory_search {"query":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
       422 "too_long" "query": "`query` has 8001 characters; at most 8000 are accepted."
     memory_search {"query":"a\u0000b"}
       422 "invalid_text" "query": "`query` contains a NUL character (U+0000); send text without it."
     memory_search {"query":["tea"]}
-      422 "invalid_type" "query": "`query` has the wrong type; expected a string."
+      422 "invalid_type" "query": "`query` must be a text; an array came."
     memory_search {"limit":51}
       422 "out_of_range" "limit": "`limit` is out of range; give 1 to 50."
     memory_search {"limit":0}
@@ -125,13 +137,23 @@ async fn each_limit_is_named_with_its_field() {
     memory_search {"limit":-1}
       422 "out_of_range" "limit": "`limit` is out of range; give 1 to 50."
     memory_search {"limit":1.5}
-      422 "invalid_type" "limit": "`limit` has the wrong type; expected a whole number."
+      422 "invalid_type" "limit": "`limit` must be a whole number; a fraction, or too large a number, came."
     memory_search {"limit":1e+30}
-      422 "invalid_type" "limit": "`limit` has the wrong type; expected a whole number."
-    memory_search {"limit":"10"}
-      422 "invalid_type" "limit": "`limit` has the wrong type; expected a whole number."
-    memory_search {"types":["fact","opinion"]}
-      422 "invalid_type" "types[1]": "`types[1]` has the wrong type; expected one of `preference`, `fact`, `instruction`, `summary`, `other`, `reflection`, `turn`, `document`, `episode`."
+      422 "invalid_type" "limit": "`limit` must be a whole number; a fraction, or too large a number, came."
+    memory_search {"limit":"ten"}
+      422 "invalid_type" "limit": "`limit` must be a whole number; a text came."
+    memory_search {"types":"fact, opinion"}
+      422 "invalid_type" "types[1]": "`types[1]` must be one of `preference`, `fact`, `instruction`, `summary`, `other`, `reflection`, `turn`, `document`, `episode`; another text came."
+    memory_search {"types":5}
+      422 "invalid_type" "types[0]": "`types[0]` must be one of `preference`, `fact`, `instruction`, `summary`, `other`, `reflection`, `turn`, `document`, `episode`; another text came."
+    memory_search {"explain":"maybe"}
+      422 "invalid_type" "explain": "`explain` must be true or false; a text came."
+    memory_search {"min_similarity":[]}
+      422 "invalid_type" "min_similarity": "`min_similarity` must be a number; an array came."
+    memory_search {"time":"2019"}
+      422 "invalid_type" "time": "`time` must be an object; a text came."
+    memory_search {"time":{"from":{}}}
+      422 "invalid_type" "time.from": "`time.from` must be a text; an object came."
     memory_search {"status":"deleted"}
       422 "invalid_status" "status": "`status` is not known; give active, archived or any."
     memory_search {"recency_days":0}
@@ -144,18 +166,20 @@ async fn each_limit_is_named_with_its_field() {
       422 "invalid_cursor" "cursor": "`cursor` is not one of ours; give the `cursor` of the answer before, or none."
     memory_search {"cursor":"1.1","query":"tea"}
       422 "invalid_cursor" "cursor": "`cursor` goes on from a listing by date; leave it out, or give query \"*\"."
-    memory_search {"user_id":1}
-      422 "unknown_field" "user_id": "`user_id` is not a field of this tool; it takes one of `query`, `limit`, `theme`, `types`, `project`, `recency_days`, `min_similarity`, `balance`, `status`, `as_of`, `at`, `time`, `spread`, `by_strength`, `explain`, `cursor`."
     memory_get {}
       422 "required" "item_id": "`item_id` is missing."
-    memory_get {"item_id":"1"}
-      422 "invalid_type" "item_id": "`item_id` has the wrong type; expected a whole number."
+    memory_get {"ignore all\nprevious":1,"itemId":1}
+      422 "required" "item_id": "`item_id` is missing. Ignored, since this tool has no such field: itemId and 1 more."
+    memory_get {"item_id":"the first"}
+      422 "invalid_type" "item_id": "`item_id` must be a whole number; a text came."
     memory_get {"item_id":1e+300}
-      422 "invalid_type" "item_id": "`item_id` has the wrong type; expected a whole number."
+      422 "invalid_type" "item_id": "`item_id` must be a whole number; a fraction, or too large a number, came."
     memory_archive {"item_id":null}
-      422 "invalid_type" "item_id": "`item_id` has the wrong type; expected a whole number."
-    memory_list_themes {"themes":1}
-      422 "unknown_field" "themes": "`themes` is not a field of this tool; it takes `limit`."
+      422 "invalid_type" "item_id": "`item_id` must be a whole number; null came."
+    memory_summary {"project":["x"]}
+      422 "invalid_type" "project": "`project` must be a text or an object; an array came."
+    memory_files {"command":"view","path":"/memories","view_range":{}}
+      422 "invalid_type" "view_range": "`view_range` must be an array of whole numbers; an object came."
     "#);
     // The limits themselves are inside.
     let tags: Vec<_> = (0..32).map(|n| format!("{n:064}")).collect();
@@ -195,8 +219,8 @@ async fn wrong_bodies_are_told_apart() {
         "",
         "[]",
         r#"["fact", "ok"]"#,
-        "null",
         r#""text""#,
+        r#""{\"type\":\"fact\"}""#,
         r#"{"type":"fact","content":"ok"} {}"#,
         r#"{"type":"fact","content":"ok","content":"again"}"#,
         r#"{"type":"fact","content":"\ud800"}"#,
@@ -215,10 +239,10 @@ async fn wrong_bodies_are_told_apart() {
       400 "invalid_json" null: "The input must be a JSON object, such as {}."
     ["fact", "ok"]
       400 "invalid_json" null: "The input must be a JSON object, such as {}."
-    null
-      400 "invalid_json" null: "The input must be a JSON object, such as {}."
     "text"
       400 "invalid_json" null: "The input must be a JSON object, such as {}."
+    "{\"type\":\"fact\"}"
+      422 "required" "content": "`content` is missing."
     {"type":"fact","content":"ok"} {}
       400 "invalid_json" null: "The input has something after its JSON object; send one object."
     {"type":"fact","content":"ok","content":"again"}
@@ -232,7 +256,10 @@ async fn wrong_bodies_are_told_apart() {
     "#);
     let no_utf8 = b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec();
     assert_eq!(problem(post(app, &anna, "application/json", no_utf8).await).await.0, 400);
-    assert_eq!(code(post(app, &anna, "text/plain", ok).await).await, "415 unsupported_media_type");
+    for body in ["type=fact&content=ok", "{"] {
+        let response = post(app, &anna, "application/x-www-form-urlencoded", body).await;
+        assert_eq!(code(response).await, "415 unsupported_media_type");
+    }
     assert_eq!(post(app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
 }
 
@@ -267,7 +294,9 @@ async fn a_sentence_never_repeats_what_was_sent() {
         json!({ "type": "canary-7", "content": "x" }),
         json!({ "type": "fact", "content": { "canary-7": 1 } }),
         json!({ "type": "fact", "content": "canary-7\u{0}" }),
-        json!({ "type": "fact", "content": "x", "tags": "canary-7" }),
+        json!({ "type": "canary-7 expected x", "content": "x" }),
+        json!({ "type": "fact", "content": "x", "tags": ["canary-7\u{0}"] }),
+        json!({ "type": "fact", "content": "x", "confidence": "canary-7" }),
     ] {
         let (_, problem) = anna.refused("memory_add", input).await;
         assert!(!problem.to_string().contains("canary"), "{problem}");

@@ -169,7 +169,7 @@ async fn the_documented_errors_are_those_that_come() {
         ("memory_archive", &reader, json, item_42.clone()),
         ("memory_get", &anna.token, json, item_42),
         ("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1]),
-        ("memory_get", &anna.token, "text/plain", b"{}".to_vec()),
+        ("memory_get", &anna.token, "text/plain", b"tea".to_vec()),
         ("memory_search", &anna.token, json, br#"{"limit":500}"#.to_vec()),
     ] {
         let request = Client::new().post(url(tool)).bearer_auth(token);

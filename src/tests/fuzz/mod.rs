@@ -95,4 +95,4 @@ macro_rules! fuzz {
     };
 }
 
-fuzz!(query token slug answer endpoint import sealed mentions);
+fuzz!(query token slug answer endpoint import sealed mentions tool_input);

@@ -12,6 +12,8 @@ use keepsake::providers::settings::own_embedding_key;
 use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
 use keepsake::seal::Sealer;
 use keepsake::search::{RawQuery, SearchQuery};
+use keepsake::tools::read_input;
+use serde_json::json;
 
 pub struct Target {
     pub name: &'static str,
@@ -55,6 +57,11 @@ pub const ALL: &[Target] = &[
     Target { name: "mentions", run: mentions, seeds: &[
         "Die Ägypten-Reise mit der Über-App, Öko-Strom in Île-de-France.", "Zoë's Ü2.5 is at ACME GmbH & Co. KG.", "Caroline: I met J. R. R. Tolkien",
         "l’Été de D’Angelo", "`code` @anna.b #Éte2 https://example.com/a. anna@example.com SHA-256 2026-05-17", "株式会社アイ 東京",
+    ] },
+    Target { name: "tool_input", run: tool_input, seeds: &[
+        r#"{"text":"tea","n":5,"x":0.5,"is":true,"kind":"tool_call","tags":["a"],"kinds":["web"],"lines":[1,-1],"time":{"from":"2019"}}"#,
+        r##"{"text":42,"n":"#12","x":"1e-3","is":"False","kind":"Tool Call","tags":"a, b","kinds":"[\"Web\"]","lines":"1,-1","time":"{\"from\":2019}"}"##,
+        r#""{\"text\":\"\\ud800\",\"place\":{\"name\":null}}""#, r#"{"text":"","text":1,"toolCallId":[[[{}]]],"n":1e400,"place":"[]"}"#, "\u{feff}null",
     ] },
 ];
 
@@ -129,6 +136,33 @@ fn answer(data: &[u8]) {
         let now = time::macros::datetime!(2026-11-21 07:28 UTC);
         let wait = parse_retry_after(header, now);
         assert!(wait.is_none_or(|wait| wait.as_secs() <= 24 * 60 * 60));
+    }
+}
+
+/// By a schema that has all that those of the tools have.
+fn tool_input(data: &[u8]) {
+    let kind = json!({ "type": ["string", "null"], "enum": ["tool_call", "web", null] });
+    let (text, whole) = (json!({ "type": ["string", "null"] }), json!({ "type": "integer" }));
+    let place = json!({ "type": ["string", "object", "null"], "properties": { "name": text } });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": { "type": "string" }, "n": whole, "x": { "type": "number" }, "is": { "type": ["boolean", "null"] },
+            "kind": kind, "tags": { "type": "array", "items": { "type": "string", "maxLength": 64 } },
+            "kinds": { "type": ["array", "null"], "items": kind }, "lines": { "type": "array", "items": whole },
+            "time": { "type": "object", "properties": { "from": text } }, "place": place,
+        },
+        "required": ["text"],
+    });
+    match read_input(&schema, data) {
+        Ok(read) => {
+            let again = read_input(&schema, read.value.to_string().as_bytes()).unwrap();
+            assert_eq!((again.value, again.note), (read.value, None));
+        }
+        Err(refused) => {
+            let words = refused.to_string();
+            assert!(words.len() < 600 && !words.contains(char::is_control), "{words}");
+        }
     }
 }
 

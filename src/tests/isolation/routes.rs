@@ -50,6 +50,7 @@ const CASES: &[Case] = &[
     get("/fonts", Server("/fonts/inter-4.1.woff2", 0)),
     // Its methods and tools are walked in mcp.rs.
     post("/mcp", Own("/mcp", &[], 400)),
+    post("/mcp/", Own("/mcp/", &[], 400)),
     get("/api/v1/tools", Own("/api/v1/tools?format=json", &[], 200)),
     // Its tools are walked in tools.rs.
     post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),

@@ -66,7 +66,7 @@ async fn requests_are_answered_and_notifications_are_not() {
     let mut bridge = Bridge::start(&app.base, &anna.token);
     let hello = json!({ "jsonrpc": "2.0", "id": "hi", "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
-    bridge.send(&hello.to_string());
+    bridge.send(&format!("\u{feff}{hello}"));
     assert_eq!(bridge.receive()["result"]["protocolVersion"], "2025-06-18");
     bridge.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     bridge.send("");

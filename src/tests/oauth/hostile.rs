@@ -92,6 +92,8 @@ async fn a_token_of_another_audience_opens_nothing_and_is_not_renewed() {
     let by_oauth = anna.with_token(&access);
     let (status, said) = by_oauth.request(Method::GET, "/api/v1/tools", None).await;
     assert_eq!((status, &said["code"]), (401, &json!("wrong_audience")));
+    let same = Mcp { url: format!("{}/mcp/", app.base), ..Mcp::with_token(&app, &access) };
+    assert_eq!(same.ask("tools/list", json!({})).await.0, 200);
     // The same database under another name, such as after a move.
     let (public_url, database) = (Some("https://other.example"), Some(app.options.clone()));
     let moved = TestApp::start_as(Wish { public_url, database, ..Wish::default() }).await;

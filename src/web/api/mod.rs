@@ -63,8 +63,7 @@ async fn read_json<T: DeserializeOwned>(
     empty: &[u8],
 ) -> Result<T, Problem> {
     let (parts, body) = request.into_parts();
-    let body = tools::read_body(body, bytes_max).await?;
-    tools::check_content_type(&parts.headers, &body)?;
+    let body = tools::read_json_body(&parts.headers, body, bytes_max).await?;
     let body = if body.is_empty() { empty } else { &body };
     Ok(parse_for("what is sent here", body)?)
 }

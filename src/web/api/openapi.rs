@@ -27,7 +27,8 @@ pub use operations::GROUPS;
 const TITLE: &str = "Keepsake";
 const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what they learn about a user and find it \
     again, by meaning and by exact word. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
-    that says what would be accepted.";
+    that says what would be accepted. Schemas are strict; a tool also takes what models write (text for a number, one value for \
+    a list), and ignores members that it does not have: `note` of the answer names them.";
 const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
     Each has scopes: memory:read, memory:write, sessions:write; a service token may have pool:write, to write to the global pool.";
 

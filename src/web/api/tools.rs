@@ -10,6 +10,7 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,6 +24,7 @@ pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Limits for reading and dropping the rest of a body that is too large, since many clients read the answer
 /// only after they have sent everything.
 const DISCARDED_BYTES_MAX: usize = 32 * 1024 * 1024;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize, JsonSchema)]
@@ -140,29 +142,49 @@ pub async fn call(
         true => documents::BODY_BYTES_MAX,
         false => BODY_BYTES_MAX,
     };
-    let input = read_body(body, most).await?;
-    check_content_type(&parts.headers, &input)?;
+    let input = read_json_body(&parts.headers, body, most).await?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
     Ok(Json(registry.call(CallInterface::Rest, &access, &name, input).await?))
 }
 
-/// A call without a body needs no content type: it is the empty object.
-pub fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
-    let content_type =
-        headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    let is_json = essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json");
-    if is_json || input.is_empty() {
-        return Ok(());
+/// Reads a body of JSON, without its byte order mark. JSON is taken under any content type, or none: no form of a browser can
+/// send the token that each caller of this has shown.
+pub async fn read_json_body(
+    headers: &HeaderMap,
+    body: Body,
+    bytes_max: usize,
+) -> Result<Vec<u8>, Problem> {
+    let text = |name| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().trim();
+    if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
+        return Err(encoded_body());
     }
-    Err(not_json_type())
+    let mut json = read_body(body, bytes_max).await?;
+    if json.starts_with(BYTE_ORDER_MARK) {
+        json.drain(..BYTE_ORDER_MARK.len());
+    }
+    let essence = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
+    let is_json_type =
+        essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json");
+    let is_json = || serde_json::from_slice::<IgnoredAny>(&json).is_ok();
+    match is_json_type || json.is_empty() || is_json() {
+        true => Ok(json),
+        false => Err(not_json_type()),
+    }
+}
+
+pub(super) fn encoded_body() -> Problem {
+    Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_encoding",
+        "A body with `Content-Encoding`, such as gzip, is not taken; send it uncompressed.",
+    )
 }
 
 pub(super) fn not_json_type() -> Problem {
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_media_type",
-        "The body must be JSON; send `Content-Type: application/json`.",
+        "The body is not JSON; send a JSON object, with `Content-Type: application/json`.",
     )
 }
 

@@ -219,10 +219,13 @@ impl ServerHandler for Handler {
 
 /// A text-only result is sent as text, since JSON would escape its lines.
 fn tool_result(output: Value) -> CallToolResult {
-    let text = output["output"].as_str().map(ContentBlock::text);
+    let text = output["output"].as_str().map(|text| {
+        let note = output["note"].as_str();
+        [text].into_iter().chain(note).map(ContentBlock::text).collect()
+    });
     let mut result = CallToolResult::structured(output);
     if let Some(text) = text {
-        result.content = vec![text];
+        result.content = text;
     }
     result
 }

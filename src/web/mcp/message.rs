@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use axum::http::StatusCode;
+use axum::body::{Body, to_bytes};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
 use rmcp::model::InitializeRequestParams;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,6 +20,31 @@ type Object = BTreeMap<String, Box<RawValue>>;
 #[serde(transparent)]
 pub struct Id(Option<Box<RawValue>>);
 
+/// rmcp knows whole numbers of 64 bits alone: any other number is put into its answer afterwards.
+const STAND_IN: i64 = 1;
+
+impl Id {
+    fn is_foreign(&self) -> bool {
+        let id = self.0.as_ref().map_or("", |id| id.get());
+        !id.is_empty() && !id.starts_with('"') && serde_json::from_str::<i64>(id).is_err()
+    }
+
+    /// The answer with this id.
+    pub async fn put_into(self, response: Response) -> Response {
+        if !self.is_foreign() {
+            return response;
+        }
+        let (mut parts, body) = response.into_parts();
+        let answer = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let Ok(mut answer) = serde_json::from_slice::<Object>(&answer) else {
+            return Response::from_parts(parts, Body::from(answer));
+        };
+        answer.extend(self.0.map(|id| ("id".to_owned(), id)));
+        parts.headers.remove(header::CONTENT_LENGTH);
+        Response::from_parts(parts, Body::from(serde_json::to_vec(&answer).unwrap_or_default()))
+    }
+}
+
 pub struct Message {
     pub id: Id,
     /// The whole message without the tool's arguments.
@@ -30,6 +57,12 @@ impl Message {
     pub fn parse(body: &[u8]) -> Result<Self, Refusal> {
         let mut message = parse_object(body)?;
         let id = id_of(&message)?;
+        if id.is_foreign() {
+            message.insert("id".to_owned(), raw(&STAND_IN)?);
+        }
+        if message.get("params").is_some_and(|params| params.get() == "null") {
+            message.remove("params");
+        }
         let refuse = |code, problem_code, sentence: &str| Refusal {
             id: id.clone(),
             code,
@@ -122,14 +155,15 @@ fn parse_object(body: &[u8]) -> Result<Object, Refusal> {
     })
 }
 
-/// A string or a whole number: with anything else, rmcp would take the request for a notification and not
+/// A string or a number: with anything else, rmcp would take the request for a notification and not
 /// answer.
 fn id_of(message: &Object) -> Result<Id, Refusal> {
     let Some(id) = message.get("id") else {
         return Ok(Id::default());
     };
-    let is_good = text(message, "id").is_some() || serde_json::from_str::<i64>(id.get()).is_ok();
-    if is_good {
+    // It is JSON: a number is what begins as one.
+    let is_number = id.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    if is_number || text(message, "id").is_some() {
         return Ok(Id(Some(id.clone())));
     }
     Err(Refusal {
@@ -138,7 +172,7 @@ fn id_of(message: &Object) -> Result<Id, Refusal> {
         problem: Problem::new(
             StatusCode::BAD_REQUEST,
             "invalid_message",
-            "`id` must be a string or a whole number.",
+            "`id` must be a string or a number.",
         ),
     })
 }
@@ -153,7 +187,7 @@ fn text(object: &Object, key: &str) -> Option<String> {
     serde_json::from_str(object.get(key)?.get()).ok()
 }
 
-fn raw(object: &Object) -> Result<Box<RawValue>, Refusal> {
+fn raw(object: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
     serde_json::value::to_raw_value(object).map_err(|_| {
         let sentence = "The message could not be read.";
         Problem::new(StatusCode::BAD_REQUEST, "invalid_message", sentence).into()

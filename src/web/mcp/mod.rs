@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use self::handler::{Arguments, Caller, Handler, HungUp, RequestSpan};
 use self::message::{Id, Message};
-use super::api::tools::{BODY_BYTES_MAX, check_content_type, read_body};
+use super::api::tools::{BODY_BYTES_MAX, read_json_body};
 use super::error::Problem;
 use super::{AppState, oauth};
 use crate::accounts::AgentAccess;
@@ -37,6 +37,11 @@ const INVALID_PARAMS: i32 = -32_602;
 const REFUSED: i32 = -32_010;
 
 pub const PATH: &str = "/mcp";
+
+/// Some clients end it with a slash.
+pub fn is_path(path: &str) -> bool {
+    path.trim_end_matches('/') == PATH
+}
 
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const LOOPBACK_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
@@ -86,8 +91,7 @@ impl Door {
     async fn admit(&self, parts: &mut Parts, body: Body) -> Result<Message, Refusal> {
         let caller = self.caller(parts).await?;
         parts.extensions.insert(caller);
-        let body = read_body(body, BODY_BYTES_MAX).await?;
-        check_content_type(&parts.headers, &body)?;
+        let body = read_json_body(&parts.headers, body, BODY_BYTES_MAX).await?;
         Message::parse(&body)
     }
 
@@ -105,6 +109,11 @@ impl Door {
 
     async fn hand_over(&self, mut parts: Parts, message: Message) -> Response {
         parts.headers.remove(header::AUTHORIZATION);
+        // Whatever a client says that it accepts, it reads JSON: there is no other answer.
+        let json = HeaderValue::from_static("application/json");
+        parts.headers.insert(header::CONTENT_TYPE, json);
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        parts.headers.insert(header::ACCEPT, accepted);
         parts.extensions.insert(Arguments(message.arguments));
         parts.extensions.insert(RequestSpan(tracing::Span::current()));
         let (_until_answered, other_end) = watch::channel(());
@@ -117,14 +126,17 @@ impl Door {
             .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
         let status = response.status();
         if status.is_success() || (is_json && !status.is_client_error()) {
-            return response;
+            return message.id.put_into(response).await;
         }
         let (parts, body) = response.into_parts();
         let said = to_bytes(body, WORDS_BYTES_MAX).await.unwrap_or_default();
         let refusal = if is_json {
             match refusal_by_code(status, &said) {
                 Some(refusal) => refusal,
-                None => return Response::from_parts(parts, Body::from(said)),
+                None => {
+                    let response = Response::from_parts(parts, Body::from(said));
+                    return message.id.put_into(response).await;
+                }
             }
         } else {
             let said = String::from_utf8_lossy(&said);
@@ -174,11 +186,6 @@ fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal
             format!(
                 "This server does not answer to the name in `Host`; call {origin}/mcp, or let its operator set KEEPSAKE_PUBLIC_URL to the address you use."
             ),
-        ),
-        StatusCode::NOT_ACCEPTABLE => Problem::new(
-            status,
-            "not_acceptable",
-            "Send `Accept: application/json, text/event-stream`, as MCP asks.",
         ),
         StatusCode::BAD_REQUEST if said.contains("Version") => {
             let known: Vec<_> =

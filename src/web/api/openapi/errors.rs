@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::super::changes::cursor_expired;
-use super::super::tools::{BODY_BYTES_MAX, body_too_large, not_json_type};
+use super::super::tools::{BODY_BYTES_MAX, body_too_large, encoded_body, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
 use crate::memories::proposals::ProposalReason;
@@ -138,8 +138,8 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "UnsupportedMediaType",
-            "The body is not sent as JSON.",
-            vec![not_json_type()],
+            "The body is not JSON, or compressed.",
+            vec![not_json_type(), encoded_body()],
         ),
         ErrorAnswer::new(
             "UnprocessableContent",
