@@ -1,15 +1,16 @@
-//! Parses incoming messages and names, and enforces every limit. Errors give the place, the field and the
-//! limit, never the content.
+//! Incoming messages and names of sessions, and their limits.
 
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::{OffsetDateTime, UtcOffset};
+use serde_json::Value;
+use time::OffsetDateTime;
 
+use super::shapes;
 use crate::accounts::AgentId;
 use crate::db::UserId;
-use crate::input::{Invalid, check_text};
+use crate::input::Invalid;
 use crate::memories::Trust;
 use crate::redaction::{RedactionError, Redactor, ScreenedField, SecretWarning, TextDoor};
 
@@ -17,14 +18,15 @@ use crate::redaction::{RedactionError, Redactor, ScreenedField, SecretWarning, T
 pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
 pub const MESSAGE_CHARS_MAX: usize = 100_000;
 pub const MESSAGES_A_REQUEST_MAX: usize = 500;
+/// With the results of tools that stand in other messages.
+const PARTS_A_REQUEST_MAX: usize = 2_000;
+const TOO_MANY_PARTS: &str = "The request has too many parts: send it again with fewer messages.";
 pub const MESSAGES_A_SESSION_MAX: usize = 50_000;
 pub const TOOL_CALLS_A_MESSAGE_MAX: usize = 64;
 /// Each call costs memory when the session is read, even without arguments.
 pub const TOOL_CALLS_A_SESSION_MAX: usize = 16_000;
 pub const TOOL_NAME_CHARS_MAX: usize = 128;
 pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
-/// Years that a message's date may have.
-const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 
 /// Your own id of the session, compared exactly. Each agent has its own: another agent's session of the same id is another session.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
@@ -114,17 +116,6 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// An incoming message, not yet validated.
-#[derive(Debug, Default)]
-pub struct RawMessage {
-    pub id: String,
-    pub role: String,
-    pub content: Option<String>,
-    pub tool_calls: Vec<ToolCall>,
-    pub tool_call_id: Option<String>,
-    pub created_at: Option<OffsetDateTime>,
-}
-
 /// A valid message to be added.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
@@ -142,9 +133,24 @@ pub struct NewMessages {
     pub(super) messages: Vec<NewMessage>,
     /// Duplicates within the request.
     pub(super) repeated: usize,
+    /// What is not kept, in order.
+    pub skipped: Vec<SkippedMessage>,
+}
+
+/// An entry that is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SkippedMessage {
+    /// Its place in the request, from 0.
+    pub index: usize,
+    /// One sentence.
+    pub why: &'static str,
 }
 
 impl NewMessages {
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     /// Of their texts, and of the names and arguments of tool calls.
     pub(super) fn bytes(&self) -> usize {
         let of_calls = |calls: &[ToolCall]| -> usize {
@@ -153,31 +159,40 @@ impl NewMessages {
         self.messages.iter().map(|m| m.content.len() + of_calls(&m.tool_calls)).sum()
     }
 
-    /// Validates the messages.
+    /// Reads what programs send ([`super::shapes`]). What is no message that can be kept is left out, and told.
     ///
     /// # Errors
-    /// [`Invalid`] naming the first invalid field, such as `messages[2].role`.
-    pub fn parse(raw: Vec<RawMessage>) -> Result<Self, Invalid> {
-        if raw.is_empty() || raw.len() > MESSAGES_A_REQUEST_MAX {
+    /// [`Invalid`] for none, or too many.
+    pub fn read(sent: &[Value]) -> Result<Self, Invalid> {
+        if sent.is_empty() || sent.len() > MESSAGES_A_REQUEST_MAX {
             return Err(Invalid::new(
                 "messages",
-                if raw.is_empty() { "required" } else { "too_many" },
+                if sent.is_empty() { "required" } else { "too_many" },
                 format!(
                     "`messages` has {} entries; give 1 to {MESSAGES_A_REQUEST_MAX} messages.",
-                    raw.len()
+                    sent.len()
                 ),
             ));
         }
-        let sent = raw.len();
-        let mut known = HashSet::with_capacity(sent);
-        let mut messages = Vec::with_capacity(sent);
-        for (at, raw) in raw.into_iter().enumerate() {
-            let message = NewMessage::parse(at, raw)?;
-            if known.insert(message.external_id.clone()) {
-                messages.push(message);
+        let mut known = HashSet::with_capacity(sent.len());
+        let mut read = Self { messages: Vec::new(), repeated: 0, skipped: Vec::new() };
+        for (index, entry) in sent.iter().enumerate() {
+            match shapes::read(entry) {
+                Ok(messages) if read.messages.len() + messages.len() > PARTS_A_REQUEST_MAX => {
+                    read.skipped.push(SkippedMessage { index, why: TOO_MANY_PARTS });
+                }
+                Ok(messages) => {
+                    for message in messages {
+                        match known.insert(message.external_id.clone()) {
+                            true => read.messages.push(message),
+                            false => read.repeated += 1,
+                        }
+                    }
+                }
+                Err(why) => read.skipped.push(SkippedMessage { index, why }),
             }
         }
-        Ok(Self { repeated: sent - messages.len(), messages })
+        Ok(read)
     }
 
     /// Screens what was said and called, and how. What a replacement makes too long is cut.
@@ -217,209 +232,5 @@ impl NewMessages {
 fn cut(text: &mut String, limit_chars: usize) {
     if let Some((end, _)) = text.char_indices().nth(limit_chars) {
         text.truncate(end);
-    }
-}
-
-impl NewMessage {
-    fn parse(at: usize, raw: RawMessage) -> Result<Self, Invalid> {
-        let field = |name: &str| format!("messages[{at}].{name}");
-        check_external_id(&field("id"), &raw.id)?;
-        let role = match raw.role.as_str() {
-            "user" => MessageRole::User,
-            "assistant" => MessageRole::Assistant,
-            "tool" => MessageRole::Tool,
-            _ => {
-                return Err(Invalid::new(
-                    field("role"),
-                    "invalid_role",
-                    format!("`{}` is not known; give user, assistant or tool.", field("role")),
-                ));
-            }
-        };
-        let content = raw.content.unwrap_or_default();
-        check_named(&field("content"), &content, MESSAGE_CHARS_MAX)?;
-        let is_silent = content.trim().is_empty() && raw.tool_calls.is_empty();
-        if is_silent && role != MessageRole::Tool {
-            return Err(Invalid::new(
-                field("content"),
-                "required",
-                match role {
-                    MessageRole::Assistant => {
-                        format!("`{}` is empty; give a text, or `tool_calls`.", field("content"))
-                    }
-                    _ => format!(
-                        "`{}` is empty; give 1 to {MESSAGE_CHARS_MAX} characters.",
-                        field("content")
-                    ),
-                },
-            ));
-        }
-        if role != MessageRole::Assistant && !raw.tool_calls.is_empty() {
-            return Err(Invalid::new(
-                field("tool_calls"),
-                "unexpected",
-                format!(
-                    "`{}` belongs to an assistant's message; leave it out of others.",
-                    field("tool_calls")
-                ),
-            ));
-        }
-        if raw.tool_calls.len() > TOOL_CALLS_A_MESSAGE_MAX {
-            return Err(Invalid::new(
-                field("tool_calls"),
-                "too_many",
-                format!(
-                    "`{}` has {} entries; at most {TOOL_CALLS_A_MESSAGE_MAX} are accepted.",
-                    field("tool_calls"),
-                    raw.tool_calls.len()
-                ),
-            ));
-        }
-        for (nth, call) in raw.tool_calls.iter().enumerate() {
-            check_tool_call(&field(&format!("tool_calls[{nth}]")), call)?;
-        }
-        if let Some(id) = &raw.tool_call_id {
-            check_external_id(&field("tool_call_id"), id)?;
-        }
-        if role != MessageRole::Tool && raw.tool_call_id.is_some() {
-            return Err(Invalid::new(
-                field("tool_call_id"),
-                "unexpected",
-                format!(
-                    "`{}` belongs to a tool's message; leave it out of others.",
-                    field("tool_call_id")
-                ),
-            ));
-        }
-        let in_utc = |at: OffsetDateTime| at.checked_to_offset(UtcOffset::UTC);
-        let is_kept = |at| in_utc(at).is_some_and(|at| YEARS.contains(&at.year()));
-        if raw.created_at.is_some_and(|at| !is_kept(at)) {
-            return Err(Invalid::new(
-                field("created_at"),
-                "out_of_range",
-                format!(
-                    "`{}` is out of range; give a year from {} to {}.",
-                    field("created_at"),
-                    YEARS.start(),
-                    YEARS.end()
-                ),
-            ));
-        }
-        Ok(Self {
-            external_id: raw.id,
-            role,
-            content,
-            tool_calls: raw.tool_calls,
-            tool_call_id: raw.tool_call_id,
-            sent_at: raw.created_at,
-        })
-    }
-}
-
-fn check_tool_call(field: &str, call: &ToolCall) -> Result<(), Invalid> {
-    if let Some(id) = &call.id {
-        check_external_id(&format!("{field}.id"), id)?;
-    }
-    let name = format!("{field}.name");
-    check_named(&name, &call.name, TOOL_NAME_CHARS_MAX)?;
-    if call.name.trim().is_empty() || call.name.chars().any(char::is_control) {
-        return Err(Invalid::new(
-            name.clone(),
-            "required",
-            format!("`{name}` is no name; give 1 to {TOOL_NAME_CHARS_MAX} characters on one line."),
-        ));
-    }
-    check_named(&format!("{field}.arguments"), &call.arguments, TOOL_ARGUMENTS_CHARS_MAX)
-}
-
-/// Like [`check_text`], for a field whose name is computed.
-fn check_named(field: &str, text: &str, limit_chars: usize) -> Result<(), Invalid> {
-    const PLACE: &str = "field";
-    check_text(PLACE, text, limit_chars).map_err(|invalid| Invalid {
-        field: field.to_owned().into(),
-        sentence: invalid.sentence.replacen(&format!("`{PLACE}`"), &format!("`{field}`"), 1),
-        ..invalid
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(role: &str, content: &str) -> RawMessage {
-        RawMessage {
-            id: "m1".to_owned(),
-            role: role.to_owned(),
-            content: Some(content.to_owned()),
-            ..RawMessage::default()
-        }
-    }
-
-    fn call(name: &str, arguments: &str) -> ToolCall {
-        ToolCall { id: None, name: name.to_owned(), arguments: arguments.to_owned() }
-    }
-
-    fn refused(raw: RawMessage) -> (String, &'static str) {
-        let invalid = NewMessages::parse(vec![raw]).expect_err("refused");
-        assert!(
-            invalid.sentence.contains(&*invalid.field) && invalid.sentence.ends_with('.'),
-            "{invalid:?}"
-        );
-        (invalid.field.into_owned(), invalid.code)
-    }
-
-    #[test]
-    fn a_message_past_a_limit_is_told_by_its_place_and_field() {
-        for (raw, field, code) in [
-            (said("system", "x"), "role", "invalid_role"),
-            (said("user", " "), "content", "required"),
-            (said("assistant", ""), "content", "required"),
-            (said("user", "a\0b"), "content", "invalid_text"),
-            (said("user", &"x".repeat(100_001)), "content", "too_long"),
-            (RawMessage { id: String::new(), ..said("user", "x") }, "id", "invalid_id"),
-            (RawMessage { id: "x".repeat(129), ..said("user", "x") }, "id", "invalid_id"),
-            (
-                RawMessage { tool_calls: vec![call("now", "{}")], ..said("user", "x") },
-                "tool_calls",
-                "unexpected",
-            ),
-            (
-                RawMessage { tool_calls: vec![call("", "{}")], ..said("assistant", "x") },
-                "tool_calls[0].name",
-                "required",
-            ),
-            (
-                RawMessage { tool_calls: vec![call("now", "\0")], ..said("assistant", "x") },
-                "tool_calls[0].arguments",
-                "invalid_text",
-            ),
-            (
-                RawMessage { tool_call_id: Some("c".to_owned()), ..said("user", "x") },
-                "tool_call_id",
-                "unexpected",
-            ),
-        ] {
-            assert_eq!(refused(raw), (format!("messages[0].{field}"), code));
-        }
-        assert!(NewMessages::parse(Vec::new()).is_err());
-    }
-
-    #[test]
-    fn a_tool_may_say_nothing_and_an_assistant_may_only_call() {
-        let calls = RawMessage {
-            content: None,
-            tool_calls: vec![call("now", "{}")],
-            ..said("assistant", "")
-        };
-        assert!(NewMessages::parse(vec![calls]).is_ok());
-        assert!(NewMessages::parse(vec![said("tool", "")]).is_ok());
-    }
-
-    #[test]
-    fn of_one_id_sent_twice_the_first_is_taken() {
-        let parsed = NewMessages::parse(vec![said("user", "one"), said("user", "two")]);
-        let parsed = parsed.expect("valid");
-        assert_eq!((parsed.messages.len(), parsed.repeated), (1, 1));
-        assert_eq!(parsed.messages[0].content, "one");
     }
 }

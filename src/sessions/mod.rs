@@ -9,13 +9,14 @@ pub mod lifetimes;
 pub mod message;
 pub mod model;
 pub mod own_tools;
+mod shapes;
 mod store;
 pub mod turns;
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-pub use message::{MessageRole, NewMessages, RawMessage, SessionName, ToolCall};
+pub use message::{MessageRole, NewMessages, SessionName, SkippedMessage, ToolCall};
 pub use model::{
     AddedMessages, AgentSession, CompletionReason, ExtractionCounts, ExtractionId,
     ExtractionOutcome, FlushedSession, SessionExtraction, SessionFilter, SessionId, SessionState,

@@ -4,9 +4,11 @@
 //! is the person's again after a blank line, unless nobody types such an element by hand.
 
 mod elements;
+mod forms;
 mod pasted;
 
 use self::elements::without_elements;
+use self::forms::{Forms, is_salutation};
 use self::pasted::{announced_at, without_pasted};
 use super::mentions::{self, EntityType};
 use super::sentences::sentences;
@@ -214,6 +216,7 @@ fn break_of(text: &str) -> usize {
 /// Removes code, quoted mail, logs, pasted texts, and lines of other speakers up to the next blank line.
 fn own_lines(text: &str) -> String {
     let mut own = String::with_capacity(text.len());
+    let forms = Forms::of(text);
     let (mut is_code, mut is_anothers) = (false, false);
     let fences = text.lines().filter(|line| is_fence(line.trim())).count();
     let (mut seen, mut mail_lines, mut fence) = (0, 0, None::<char>);
@@ -233,8 +236,8 @@ fn own_lines(text: &str) -> String {
         // In French with a blank before the colon.
         let label = plain.trim_start_matches('#').trim_start();
         let label = label.replace(" :", ":").replace("\u{a0}:", ":").replace("\u{202f}:", ":");
-        is_anothers =
-            !plain.is_empty() && (is_anothers || LABELS.iter().any(|l| label.starts_with(l)));
+        let begins = LABELS.iter().any(|l| label.starts_with(l)) || forms.begins_anothers(line);
+        is_anothers = !plain.is_empty() && (is_anothers || begins);
         mail_lines = match MAIL_LINES.iter().any(|begins| plain.starts_with(begins)) {
             true => mail_lines + 1,
             false => 0,
@@ -246,7 +249,10 @@ fn own_lines(text: &str) -> String {
             break;
         }
         let is_pasted =
-            plain.starts_with('>') || is_log(&plain) || is_code_line(line) || is_chat(line);
+            plain.starts_with('>') || is_log(&plain) || forms.is_pasted(line) || is_chat(line);
+        if !is_code && is_salutation(&plain) && !own.trim().is_empty() {
+            break;
+        }
         if !is_code && !is_anothers && !is_pasted {
             if let Some(at) = announced_at(line) {
                 own += &line[..at];
@@ -256,19 +262,6 @@ fn own_lines(text: &str) -> String {
         }
     }
     own
-}
-
-/// Code that stands without a fence, or a comment in it; `#` at the beginning of a line is a heading.
-fn is_code_line(line: &str) -> bool {
-    let (plain, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
-    let begins = |marks: &[&str]| marks.iter().any(|mark| plain.starts_with(mark));
-    let calls =
-        plain.split('(').rev().skip(1).any(|before| before.ends_with(char::is_alphanumeric));
-    let ends = ["{", "}", "):", "];"].iter().any(|mark| plain.ends_with(mark));
-    ends || plain.ends_with(';') && plain.contains(['(', '='])
-        || calls && begins(&["return ", "def ", "fn ", "function ", "class ", "await "])
-        || begins(&["//", "/*"])
-        || is_indented && begins(&["# ", "-- "])
 }
 
 /// Whether a line tells what a named person says of themselves: "Anna: I live in Linz".
@@ -388,6 +381,9 @@ mod tests {
             "GET /users/<user_id> fails. I live in Graz.",
             "09:00-17:00 I work from home.\nMy preferences when you translate:\n- British English",
             "助手你好，我住在上海。",
+            "Sehr geehrte Frau Berg,\nich wohne in Graz.",
+            "I am free:\n- from 09:00 to 10:30\n- tea; coffee; or | both\n— and I row.",
+            "# About me\n## Home\nI live in Graz -- since 2019.",
             "Call me (Anna) when the class of Tom begins; I return on Monday (late).",
             "Why does <b> not close here? I live in Graz.",
             "Ich lese „Die Wand” und wohne in Graz.",
@@ -406,6 +402,18 @@ mod tests {
             format!("Summarise this:\n\nHello, {bait}."),
             format!("O que faz isto?\n\ndef f(a):\n    # {bait}\n    return a"),
             format!("return save({bait});"),
+            format!(
+                "Was meint sie?\n\nLin Xiao  2025/1/18 21:05\n{bait}\nLin Xiao  2025/1/18 21:06\n{bait}"
+            ),
+            format!("41\n00:03:12,200 --> 00:03:15,800\n{bait}"),
+            format!("EN | FR | DE\n{bait} | x | y"),
+            format!("a;b;c\n1;\"{bait}\";2"),
+            format!("{{\"from\": \"Mia\", \"text\": \"{bait}\"}}"),
+            format!("— Ja?\n— {bait}"),
+            format!("-- {bait}\nSELECT a FROM b"),
+            format!("import os\n# {bait}"),
+            format!("\\section{{About}} {bait}"),
+            format!("kannst du das gegenlesen\n\nSehr geehrte Frau Berg,\n\n{bait}"),
             format!("// {bait}\nconst a = 1;"),
             format!("<system-reminder>{bait}</system-reminder>"),
             format!("<bash-stdout>{bait}\n\n{bait}"),

@@ -628,6 +628,12 @@ impl TestUser {
         request.bearer_auth(&self.token).send().await.unwrap()
     }
 
+    /// Of a body as it is.
+    pub async fn post_text(&self, path: &str, body: String) -> Response {
+        let request = self.client.post(format!("{}{path}", self.base));
+        request.bearer_auth(&self.token).body(body).send().await.unwrap()
+    }
+
     /// What REST answers: the status, and JSON.
     pub async fn request(&self, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
         let request = self.client.request(method, format!("{}{path}", self.base));

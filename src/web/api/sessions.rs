@@ -8,12 +8,11 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
-use super::tools::BODY_BYTES_MAX;
+use super::tools::{BODY_BYTES_MAX, read_json_body};
 use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
@@ -25,10 +24,10 @@ use crate::sessions::message::{
 };
 use crate::sessions::{
     self, Address, AgentSession, CompletionReason, ExtractionCounts, ExtractionOutcome,
-    MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, SessionError, SessionExtraction,
-    SessionName, SessionState, StoredMessage, ToolCall,
+    MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, SessionError, SessionExtraction, SessionName,
+    SessionState, SkippedMessage, StoredMessage, ToolCall,
 };
-use crate::tools::{ProjectPlace, ToolError};
+use crate::tools::{ProjectPlace, ToolError, parse_for};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -37,11 +36,13 @@ const FLUSH_MESSAGES: i32 = 50;
 const FLUSH_CONTEXT_USED: f64 = 0.85;
 
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct SessionMessagesRequest {
-    /// In the order in which they were said.
-    #[schemars(length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
-    messages: Vec<SentMessage>,
+    /// In the order in which they were said. Messages in the shapes of other APIs and frameworks are taken too (docs/clients.md);
+    /// `skipped` tells what is not kept.
+    #[schemars(with = "Vec<SentMessage>", length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
+    #[serde(deserialize_with = "list")]
+    messages: Vec<Value>,
     /// What is worked on: its name, or its repository and folder as {"repository": …, "folder": …}.
     project: Option<ProjectPlace>,
     /// Of the model's context; the answer advises a flush from 0.85 on.
@@ -49,8 +50,9 @@ pub struct SessionMessagesRequest {
     context_used: Option<f64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "the published shape; `sessions::shapes` reads it and others")]
 struct SentMessage {
     /// Your own id of the message, by which it is kept once.
     #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
@@ -73,7 +75,8 @@ struct SentMessage {
 }
 
 /// As OpenAI has it, or plain, with name and arguments beside the id.
-#[derive(Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "see `SentMessage`")]
 struct SentToolCall {
     #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     id: Option<String>,
@@ -83,7 +86,8 @@ struct SentToolCall {
     function: Option<SentFunction>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "see `SentMessage`")]
 struct SentFunction {
     #[schemars(length(max = TOOL_NAME_CHARS_MAX))]
     name: Option<String>,
@@ -91,48 +95,58 @@ struct SentFunction {
 }
 
 /// JSON, as a text or as it is.
-#[derive(Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(extend("type" = ["string", "object"], "maxLength" = TOOL_ARGUMENTS_CHARS_MAX))]
+#[expect(dead_code, reason = "see `SentMessage`")]
 struct SentArguments(Value);
 
-impl SentToolCall {
-    fn into_call(self) -> ToolCall {
-        let function =
-            self.function.unwrap_or(SentFunction { name: self.name, arguments: self.arguments });
-        ToolCall {
-            id: self.id,
-            name: function.name.unwrap_or_default(),
-            arguments: match function.arguments {
-                None => String::new(),
-                Some(SentArguments(Value::String(text))) => text,
-                Some(SentArguments(other)) => other.to_string(),
-            },
+/// A list, one message, or either as text.
+fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    let sent = Value::deserialize(deserializer)?;
+    let read = match &sent {
+        Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        _ => sent,
+    };
+    match read {
+        Value::Array(messages) => Ok(messages),
+        Value::Object(_) => Ok(vec![read]),
+        _ => Err(D::Error::invalid_type(
+            serde::de::Unexpected::Other("a value"),
+            &"an array of messages",
+        )),
+    }
+}
+
+/// JSON in which half of a surrogate pair is U+FFFD: a program that cuts its texts cannot help sending one.
+fn with_whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
+    let escape = |at: usize| {
+        let hex = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(str::from_utf8(hex).ok()?, 16).ok()
+    };
+    let (mut whole, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(next) = json[at..].iter().position(|byte| *byte == b'\\') {
+        at += next;
+        at += match escape(at) {
+            Some(0xD800..0xDC00) if matches!(escape(at + 6), Some(0xDC00..0xE000)) => 12,
+            Some(0xD800..0xE000) => {
+                whole.extend_from_slice(&json[from..at]);
+                whole.extend_from_slice(b"\\ufffd");
+                from = at + 6;
+                6
+            }
+            _ => 2,
+        };
+        if at >= json.len() {
+            break;
         }
     }
-}
-
-impl SentMessage {
-    fn into_raw(self, at: usize) -> Result<RawMessage, Invalid> {
-        let created_at = self.created_at.map(|text| moment(at, &text)).transpose()?;
-        let calls = self.tool_calls.unwrap_or_default().into_iter();
-        Ok(RawMessage {
-            id: self.id,
-            role: self.role,
-            content: self.content,
-            tool_calls: calls.map(SentToolCall::into_call).collect(),
-            tool_call_id: self.tool_call_id,
-            created_at,
-        })
+    match from {
+        0 => Cow::Borrowed(json),
+        _ => {
+            whole.extend_from_slice(&json[from..]);
+            Cow::Owned(whole)
+        }
     }
-}
-
-fn moment(at: usize, text: &str) -> Result<OffsetDateTime, Invalid> {
-    OffsetDateTime::parse(text, &Rfc3339).map_err(|_| {
-        let field = format!("messages[{at}].created_at");
-        let sentence =
-            format!("`{field}` is no date; write it as 2026-11-21T15:04:05Z, or leave it out.");
-        Invalid::new(field, "invalid_date", sentence)
-    })
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -149,6 +163,9 @@ pub struct SessionMessagesResponse {
     accepted: usize,
     /// Kept before, and left as they were.
     duplicates: usize,
+    /// What is not kept, and why; only if there is any. All else is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<SkippedMessage>,
     /// More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted.
     flush_advised: bool,
     /// What looks like a secret in the messages; only if there is any.
@@ -164,11 +181,24 @@ pub async fn add(
 ) -> Result<Json<SessionMessagesResponse>, Problem> {
     check_access(&access, Scope::SessionsWrite)?;
     let name = SessionName::parse(&text_of(name))?;
-    let sent: SessionMessagesRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
+    let (parts, body) = request.into_parts();
+    let body = read_json_body(&parts.headers, body, BODY_BYTES_MAX).await?;
+    let sent: SessionMessagesRequest =
+        parse_for("what is sent here", &with_whole_characters(&body))?;
     let used = share("context_used", sent.context_used)?.unwrap_or(0.0);
-    let raw = sent.messages.into_iter().enumerate();
-    let raw = raw.map(|(at, message)| message.into_raw(at));
-    let mut messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
+    let mut messages = NewMessages::read(&sent.messages)?;
+    let skipped = std::mem::take(&mut messages.skipped);
+    if messages.is_empty() {
+        let (accepted, duplicates, flush_advised) = (0, 0, used >= FLUSH_CONTEXT_USED);
+        let warnings = Vec::new();
+        return Ok(Json(SessionMessagesResponse {
+            accepted,
+            duplicates,
+            skipped,
+            flush_advised,
+            warnings,
+        }));
+    }
     let mut project = ProjectPlace::parse(&sent.project)?;
     let address = address(caller(access, &state).await?, name)?;
     let redactor = state.embeddings.redactor();
@@ -183,6 +213,7 @@ pub async fn add(
     Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,
+        skipped,
         flush_advised: added.unflushed > FLUSH_MESSAGES || used >= FLUSH_CONTEXT_USED,
         warnings,
     }))

@@ -1,0 +1,237 @@
+//! Reads a message as a program has it: in our own shape, in those of OpenAI (chat, Responses), Anthropic, Gemini and Bedrock, of
+//! LangChain, LlamaIndex and the Vercel AI SDK, or of an export. Texts, calls and results are kept, pictures and files leave a
+//! mark, thinking is dropped. Nothing here fails but for a message that is none, that nobody known said, or that has no id.
+
+mod blocks;
+mod moments;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use self::blocks::{Parts, call_of, text_in};
+use super::message::{
+    EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MessageRole, NewMessage, TOOL_ARGUMENTS_CHARS_MAX,
+    TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX, ToolCall,
+};
+
+/// Ends a text of which the rest is not kept.
+const CUT: &str = "\n[cut]";
+
+const NO_OBJECT: &str = "It is not a JSON object.";
+const NO_ID: &str = "It has no `id`: give your own id of the message, by which it is kept once.";
+const NO_ROLE: &str = "Its `role` is not known: give user, assistant or tool.";
+const SYSTEM: &str = "System messages are not kept.";
+const THINKING: &str = "Thinking is not kept.";
+const SILENT: &str = "It says nothing.";
+
+/// The messages of one entry, usually one: results of tools that stand in another's message become messages of their own.
+/// `Err`: why it is not kept.
+pub(super) fn read(entry: &Value) -> Result<Vec<NewMessage>, &'static str> {
+    let fields = Fields::of(entry).ok_or(NO_OBJECT)?;
+    let role = match fields.speaker() {
+        Some(Speaker::Of(role)) => role,
+        Some(Speaker::System) => return Err(SYSTEM),
+        Some(Speaker::Thinking) => return Err(THINKING),
+        None => return Err(NO_ROLE),
+    };
+    let mut parts = fields.parts(role);
+    let call_id = fields.text(&["tool_call_id", "toolCallId", "call_id", "tool_use_id"]);
+    let id = fields.text(&["id", "uuid", "message_id", "messageId", "_id"]).or_else(|| {
+        let call = call_id.as_ref()?;
+        Some(if role == MessageRole::Tool { format!("{call}#result") } else { call.clone() })
+    });
+    let id = id.ok_or(NO_ID)?;
+    if role == MessageRole::Tool && parts.results.is_empty() {
+        parts.results.push((call_id, std::mem::take(&mut parts.texts).join("\n")));
+    }
+    let sent_at = fields
+        .value(&["created_at", "createdAt", "timestamp", "create_time", "time", "date", "ts"])
+        .and_then(moments::moment);
+    let new = |id: String, role, content: String| NewMessage {
+        external_id: bounded_id(id),
+        role,
+        content: cut(content, MESSAGE_CHARS_MAX),
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+        sent_at,
+    };
+    let text = parts.texts.join("\n");
+    let is_silent =
+        text.trim().is_empty() && (parts.calls.is_empty() || role != MessageRole::Assistant);
+    let is_only = is_silent && parts.results.len() == 1;
+    let results = parts.results.into_iter().enumerate().map(|(n, (call, content))| {
+        let own = match (is_only, &call) {
+            (true, _) => id.clone(),
+            (false, Some(call)) => format!("{id}#{call}"),
+            (false, None) => format!("{id}#{n}"),
+        };
+        let answered = call.map(bounded_id);
+        NewMessage { tool_call_id: answered, ..new(own, MessageRole::Tool, content) }
+    });
+    let mut messages: Vec<NewMessage> = results.collect();
+    if !is_silent {
+        let calls: Vec<ToolCall> = match role {
+            MessageRole::Assistant => parts.calls.into_iter().map(bounded_call).collect(),
+            _ => Vec::new(),
+        };
+        let mut chunks = calls.chunks(TOOL_CALLS_A_MESSAGE_MAX);
+        let first = chunks.next().unwrap_or_default().to_vec();
+        let mut own = vec![NewMessage { tool_calls: first, ..new(id.clone(), role, text) }];
+        own.extend(chunks.enumerate().map(|(n, calls)| NewMessage {
+            tool_calls: calls.to_vec(),
+            ..new(format!("{id}#calls{n}"), role, String::new())
+        }));
+        // An assistant calls before it is answered; a person's message brings the answers first.
+        match role {
+            MessageRole::Assistant => messages.splice(0..0, own).for_each(drop),
+            _ => messages.append(&mut own),
+        }
+    }
+    match messages.is_empty() {
+        true if parts.has_thought => Err(THINKING),
+        true => Err(SILENT),
+        false => Ok(messages),
+    }
+}
+
+enum Speaker {
+    Of(MessageRole),
+    System,
+    Thinking,
+}
+
+/// An object, and those around it that say more of the same message; the innermost first.
+struct Fields<'v>(Vec<&'v Map<String, Value>>);
+
+impl<'v> Fields<'v> {
+    fn of(entry: &'v Value) -> Option<Self> {
+        let mut layers = vec![entry.as_object()?];
+        for _ in 0..2 {
+            let inner = ["message", "kwargs", "data"]
+                .iter()
+                .find_map(|name| layers[0].get(*name)?.as_object());
+            let Some(inner) = inner else { break };
+            layers.insert(0, inner);
+        }
+        Some(Self(layers))
+    }
+
+    fn value(&self, names: &[&str]) -> Option<&'v Value> {
+        let of_layer = |layer: &&'v Map<String, Value>| {
+            names.iter().find_map(|name| layer.get(*name).filter(|v| !v.is_null()))
+        };
+        self.0.iter().find_map(of_layer)
+    }
+
+    /// A text that is not empty, or a number.
+    fn text(&self, names: &[&str]) -> Option<String> {
+        let is_given = |value: &Value| match value {
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        self.0.iter().find_map(|layer| names.iter().find_map(|name| is_given(layer.get(*name)?)))
+    }
+
+    fn speaker(&self) -> Option<Speaker> {
+        let author = self.value(&["author"]).and_then(|author| author.get("role")?.as_str());
+        let roles = self.0.iter().filter_map(|layer| layer.get("role")?.as_str());
+        let others = ["sender", "type"];
+        let others =
+            others.iter().flat_map(|name| self.0.iter().filter_map(|l| l.get(*name)?.as_str()));
+        // LangChain writes a path: ["langchain", "schema", "messages", "HumanMessage"].
+        let paths = self.0.iter().filter_map(|layer| layer.get("id")?.as_array()?.last()?.as_str());
+        roles.chain(author).chain(others).chain(paths).find_map(speaker_of)
+    }
+
+    fn parts(&self, role: MessageRole) -> Parts {
+        let mut parts = Parts::default();
+        let is_filled = |value: &&Value| !value.as_array().is_some_and(Vec::is_empty);
+        let whole = ["parts", "blocks", "content", "text"];
+        let content = whole.iter().find_map(|name| self.value(&[name]).filter(is_filled));
+        match content.or_else(|| self.value(&["output", "result", "response"])) {
+            Some(content) if role == MessageRole::Tool && !content.is_array() => {
+                parts.texts.push(text_in(content));
+            }
+            Some(content) => parts.add(content),
+            // An item that is a call itself.
+            None if role == MessageRole::Assistant => {
+                parts.calls.extend(self.0.iter().find_map(|layer| call_of(layer)));
+            }
+            None => {}
+        }
+        if parts.texts.is_empty()
+            && let Some(refusal) = self.value(&["refusal"])
+        {
+            parts.texts.push(text_in(refusal));
+        }
+        let given = ["tool_calls", "toolCalls", "toolInvocations", "function_call"];
+        let more = self.value(&["additional_kwargs"]).and_then(Value::as_object);
+        let layers = || self.0.iter().copied().chain(more);
+        let calls = given.iter().find_map(|name| {
+            layers().find_map(|layer| layer.get(*name).filter(|v| !v.is_null()).filter(is_filled))
+        });
+        match calls {
+            Some(Value::Array(calls)) => calls.iter().for_each(|call| parts.add_call(call)),
+            Some(call) => parts.add_call(call),
+            None => {}
+        }
+        parts
+    }
+}
+
+fn speaker_of(word: &str) -> Option<Speaker> {
+    let word = word.to_lowercase();
+    let word = word.trim_end_matches("chunk").trim_end_matches("message");
+    Some(match word {
+        "user" | "human" => Speaker::Of(MessageRole::User),
+        "assistant" | "model" | "ai" | "bot" | "chatbot" | "function_call" | "custom_tool_call"
+        | "tool_use" | "tool_call" => Speaker::Of(MessageRole::Assistant),
+        "tool"
+        | "function"
+        | "ipython"
+        | "tool_result"
+        | "function_call_output"
+        | "custom_tool_call_output" => Speaker::Of(MessageRole::Tool),
+        "system" | "developer" => Speaker::System,
+        "reasoning" | "thinking" => Speaker::Thinking,
+        _ => return None,
+    })
+}
+
+/// Of one that cannot be stored, its beginning and its hash.
+fn bounded_id(id: String) -> String {
+    const KEPT: usize = 80;
+    if id.chars().count() <= EXTERNAL_ID_CHARS_MAX && !id.contains(char::is_control) {
+        return id;
+    }
+    let hash = Sha256::digest(&id);
+    let hash: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let kept: String = id.chars().filter(|c| !c.is_control()).take(KEPT).collect();
+    format!("{kept}#{hash}")
+}
+
+fn bounded_call(call: ToolCall) -> ToolCall {
+    let name: String = call.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let name: String = name.trim().chars().take(TOOL_NAME_CHARS_MAX).collect();
+    ToolCall {
+        id: call.id.map(bounded_id),
+        name: if name.is_empty() { "tool".to_owned() } else { name },
+        arguments: cut(call.arguments, TOOL_ARGUMENTS_CHARS_MAX),
+    }
+}
+
+/// Without NUL, which PostgreSQL cannot store, and not longer than this.
+fn cut(text: String, limit_chars: usize) -> String {
+    let mut text = if text.contains('\0') { text.replace('\0', "") } else { text };
+    if text.char_indices().nth(limit_chars).is_some() {
+        let kept = limit_chars - CUT.len();
+        let end = text.char_indices().nth(kept).map_or(text.len(), |(end, _)| end);
+        text.truncate(end);
+        text.push_str(CUT);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
