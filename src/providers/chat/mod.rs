@@ -2,14 +2,17 @@
 //! and settled, and holds no connection while it runs. Independent of embedding: nothing here changes a
 //! vector.
 
+mod anthropic;
 mod change;
-mod dialect;
 mod message;
 mod model;
 mod ollama;
 mod openai;
+mod refused;
 mod report;
+mod said;
 pub mod spend;
+mod stream;
 mod wire;
 
 use std::time::Duration;
