@@ -8,7 +8,7 @@ use super::client::Http;
 use super::dialect::{self, Certainty, Dialect, DialectKey, DialectUse, Dialects, Served};
 use super::endpoint::{Endpoint, ProviderType};
 use super::error::{NotEmbeddings, ProviderError};
-use super::wire::Refusal;
+use super::wire::EndpointRefusal;
 use super::{Embedded, address, native, ollama, openai};
 
 pub(super) fn key(endpoint: &Endpoint) -> DialectKey {
@@ -76,7 +76,7 @@ fn is_api_unknown(endpoint: &Endpoint) -> bool {
     endpoint.provider_type == ProviderType::CustomHttp
 }
 
-fn refuses_encoding_format(refusal: &Refusal) -> bool {
+fn refuses_encoding_format(refusal: &EndpointRefusal) -> bool {
     refusal.may_be_of_a_parameter()
         && (refusal.says(&["encoding_format"]) || refusal.says(UNKNOWN_PARAMETER))
 }
@@ -130,7 +130,7 @@ async fn embed_at(
     dialect: Dialect,
     url: Url,
     texts: &[String],
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     match dialect.served {
         Served::Tei => native::tei(http, endpoint, url, texts).await,
         Served::Llamacpp => native::llamacpp(http, endpoint, url, texts).await,

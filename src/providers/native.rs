@@ -7,7 +7,7 @@ use super::Embedded;
 use super::client::{Http, Target};
 use super::endpoint::Endpoint;
 use super::error::{NotEmbeddings, ProviderError};
-use super::wire::{self, Refusal};
+use super::wire::{self, EndpointRefusal};
 
 pub(super) const TEI: &str = "embed";
 pub(super) const LLAMACPP: &str = "embedding";
@@ -32,7 +32,7 @@ pub(super) async fn tei(
     endpoint: &Endpoint,
     url: Url,
     texts: &[String],
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     let request = |truncate| TeiRequest {
         inputs: texts,
         normalize: true,
@@ -41,7 +41,7 @@ pub(super) async fn tei(
     };
     let whole = ask(http, endpoint, url.clone(), &request(false), texts.len(), false).await;
     match (whole, texts.len()) {
-        (Err(Refusal { error: ProviderError::TooLong, .. }), 1) => {
+        (Err(EndpointRefusal { error: ProviderError::TooLong, .. }), 1) => {
             ask(http, endpoint, url, &request(true), 1, true).await
         }
         (whole, _) => whole,
@@ -53,7 +53,7 @@ pub(super) async fn llamacpp(
     endpoint: &Endpoint,
     url: Url,
     texts: &[String],
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     ask(http, endpoint, url, &LlamacppRequest { content: texts }, texts.len(), false).await
 }
 
@@ -64,7 +64,7 @@ async fn ask(
     request: &impl Serialize,
     count: usize,
     truncated: bool,
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     let answer = http.post(Target::of_texts(endpoint, count), url, request).await?;
     let vectors = wire::vectors(&answer, endpoint.dimensions.is_some())?;
     if vectors.len() != count {

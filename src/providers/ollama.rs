@@ -7,7 +7,7 @@ use url::Url;
 use super::client::{Http, Target};
 use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::ProviderError;
-use super::wire::{self, Refusal};
+use super::wire::{self, EndpointRefusal};
 use super::{Embedded, address};
 
 #[derive(Serialize)]
@@ -24,10 +24,10 @@ pub(super) async fn embed(
     endpoint: &Endpoint,
     url: Url,
     texts: &[String],
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     let whole = ask(http, endpoint, url.clone(), texts, false).await;
     match (whole, texts.len()) {
-        (Err(Refusal { error: ProviderError::TooLong, .. }), 1) => {
+        (Err(EndpointRefusal { error: ProviderError::TooLong, .. }), 1) => {
             ask(http, endpoint, url, texts, true).await
         }
         (whole, _) => whole,
@@ -40,7 +40,7 @@ async fn ask(
     url: Url,
     texts: &[String],
     truncate: bool,
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     let request = OllamaRequest {
         model: &endpoint.model,
         input: texts,

@@ -8,7 +8,7 @@ use super::Embedded;
 use super::client::{Http, Target};
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::wire::{self, Refusal};
+use super::wire::{self, EndpointRefusal};
 
 #[derive(Serialize)]
 struct OpenaiRequest<'a> {
@@ -27,7 +27,7 @@ pub(super) async fn embed(
     dialect: Dialect,
     url: Url,
     texts: &[String],
-) -> Result<Embedded, Refusal> {
+) -> Result<Embedded, EndpointRefusal> {
     let request = OpenaiRequest {
         model: &endpoint.model,
         input: texts,

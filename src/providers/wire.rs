@@ -15,19 +15,19 @@ use super::error::{NotEmbeddings, ProviderError, WrongVector};
 const MAX_HINT_BYTES: usize = 4_096;
 
 /// An error, and what the endpoint said, for searching only: it is never shown.
-pub(super) struct Refusal {
+pub(super) struct EndpointRefusal {
     pub(super) error: ProviderError,
     pub(super) status: u16,
     hint: String,
 }
 
-impl From<ProviderError> for Refusal {
+impl From<ProviderError> for EndpointRefusal {
     fn from(error: ProviderError) -> Self {
         Self { error, status: 0, hint: String::new() }
     }
 }
 
-impl Refusal {
+impl EndpointRefusal {
     pub(super) fn of(answer: &HttpAnswer, error: ProviderError) -> Self {
         // JSON in JSON has its quotes escaped.
         Self { error, status: answer.status, hint: hint(answer).replace('\\', "") }
@@ -48,11 +48,11 @@ impl Refusal {
 pub(super) fn vectors(
     answer: &HttpAnswer,
     asked_dimensions: bool,
-) -> Result<Vec<Vec<f32>>, Refusal> {
+) -> Result<Vec<Vec<f32>>, EndpointRefusal> {
     if !(200..300).contains(&answer.status) {
-        return Err(Refusal::of(answer, refusal(answer, asked_dimensions)));
+        return Err(EndpointRefusal::of(answer, refusal(answer, asked_dimensions)));
     }
-    read(answer).map_err(Refusal::from)
+    read(answer).map_err(EndpointRefusal::from)
 }
 
 fn read(answer: &HttpAnswer) -> Result<Vec<Vec<f32>>, ProviderError> {

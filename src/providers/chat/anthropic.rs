@@ -9,7 +9,7 @@ use super::message::{ChatMessage, ChatRequest, ChatRole, target};
 use super::wire::{self, ChatAnswer};
 use crate::providers::client::{Http, Target};
 use crate::providers::dialect::Dialect;
-use crate::providers::wire::Refusal;
+use crate::providers::wire::EndpointRefusal;
 use crate::providers::{Endpoint, ProviderError};
 
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
@@ -38,7 +38,7 @@ pub(super) async fn ask(
     request: &ChatRequest<'_>,
     dialect: Dialect,
     url: Url,
-) -> Result<ChatAnswer, Refusal> {
+) -> Result<ChatAnswer, EndpointRefusal> {
     let all = request.messages_in(dialect);
     let (system, messages): (Vec<_>, Vec<_>) =
         all.iter().partition(|message| message.role == ChatRole::System);

@@ -9,7 +9,7 @@ use super::message::{ChatMessage, ChatRequest, target};
 use super::wire::{self, ChatAnswer};
 use crate::providers::client::Http;
 use crate::providers::dialect::Dialect;
-use crate::providers::wire::Refusal;
+use crate::providers::wire::EndpointRefusal;
 use crate::providers::{Endpoint, ProviderError};
 
 /// Minimum and maximum tokens of prompt and answer together.
@@ -47,7 +47,7 @@ pub(super) async fn ask(
     request: &ChatRequest<'_>,
     dialect: Dialect,
     url: Url,
-) -> Result<ChatAnswer, Refusal> {
+) -> Result<ChatAnswer, EndpointRefusal> {
     let body = OllamaChatRequest {
         model: &endpoint.model,
         messages: &request.messages_in(dialect),

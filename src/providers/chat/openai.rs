@@ -9,7 +9,7 @@ use super::message::{ChatMessage, ChatRequest, target};
 use super::wire::{self, ChatAnswer};
 use crate::providers::client::Http;
 use crate::providers::dialect::Dialect;
-use crate::providers::wire::Refusal;
+use crate::providers::wire::EndpointRefusal;
 use crate::providers::{Endpoint, ProviderError};
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ pub(super) async fn ask(
     request: &ChatRequest<'_>,
     dialect: Dialect,
     url: Url,
-) -> Result<ChatAnswer, Refusal> {
+) -> Result<ChatAnswer, EndpointRefusal> {
     let limit = |is_said: bool| is_said.then_some(request.max_tokens);
     let schema = request.schema.filter(|_| !dialect.no_schema);
     let body = OpenaiChatRequest {

@@ -4,7 +4,7 @@
 use super::message::{ChatRequest, ChatRole};
 use crate::providers::dialect::{Certainty, Dialect, Served};
 use crate::providers::thinking::Thinking;
-use crate::providers::wire::Refusal;
+use crate::providers::wire::EndpointRefusal;
 use crate::providers::{Endpoint, NotChat, ProviderError};
 
 const SCHEMA: &[&str] = &[
@@ -42,7 +42,7 @@ const SYSTEM: &[&str] = &[
 /// completed in another way, which was not tried.
 pub(super) fn after(
     dialect: Dialect,
-    refusal: &Refusal,
+    refusal: &EndpointRefusal,
     request: &ChatRequest<'_>,
     endpoint: &Endpoint,
     has_other: bool,
@@ -81,7 +81,7 @@ pub(super) fn after(
 /// Without what the refusal names.
 fn named(
     dialect: Dialect,
-    refusal: &Refusal,
+    refusal: &EndpointRefusal,
     request: &ChatRequest<'_>,
     endpoint: &Endpoint,
 ) -> Option<Dialect> {

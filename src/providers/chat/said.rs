@@ -38,8 +38,9 @@ impl Said {
         for name in ["reasoning_content", "reasoning", "thinking"] {
             said.reasoning.extend(message[name].as_str().map(str::to_owned));
         }
-        let call = said.content.as_deref().and_then(called_in);
-        said.others.extend(call);
+        if let Some((before, call)) = said.content.as_deref().and_then(called_in) {
+            (said.content, said.others) = (Some(before), [vec![call], said.others].concat());
+        }
         said
     }
 
@@ -127,12 +128,13 @@ fn as_text(value: &Value) -> Option<String> {
     }
 }
 
-/// The arguments of the call that a model wrote into its text: `<tool_call>{"arguments": …}</tool_call>`.
-fn called_in(text: &str) -> Option<String> {
-    let (_, call) = text.split_once("<tool_call>")?;
+/// The arguments of the call that a model wrote into its text, `<tool_call>{"arguments": …}</tool_call>`, and
+/// what stands before it.
+fn called_in(text: &str) -> Option<(String, String)> {
+    let (before, call) = text.split_once("<tool_call>")?;
     let call: Value = serde_json::Deserializer::from_str(call).into_iter().next()?.ok()?;
     let arguments = ["arguments", "parameters"].iter().find_map(|name| as_text(&call[*name]));
-    Some(arguments.unwrap_or_else(|| call.to_string()))
+    Some((before.to_owned(), arguments.unwrap_or_else(|| call.to_string())))
 }
 
 /// The last JSON object of a text that has all that the schema requires: a model's drafts come first.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::said::Said;
 use super::stream;
 use crate::providers::client::HttpAnswer;
-use crate::providers::wire::{self, Refusal};
+use crate::providers::wire::{self, EndpointRefusal};
 use crate::providers::{NotChat, ProviderError, models};
 
 /// How servers say that a model is not a chat model.
@@ -32,9 +32,12 @@ pub(super) struct ChatAnswer {
 }
 
 /// `schema`: the question asks for JSON by it.
-pub(super) fn read(answer: &HttpAnswer, schema: Option<&Value>) -> Result<ChatAnswer, Refusal> {
+pub(super) fn read(
+    answer: &HttpAnswer,
+    schema: Option<&Value>,
+) -> Result<ChatAnswer, EndpointRefusal> {
     if !(200..300).contains(&answer.status) {
-        return Err(Refusal::of(answer, refusal(answer)));
+        return Err(EndpointRefusal::of(answer, refusal(answer)));
     }
     if wire::looks_like_html(answer) {
         return Err(ProviderError::NotChat(NotChat::Html).into());
@@ -93,13 +96,13 @@ fn message(body: &Value) -> Option<&Value> {
     has_answer.iter().any(|name| body.get(*name).is_some()).then_some(body)
 }
 
-fn no_message(answer: &HttpAnswer, body: &Value) -> Refusal {
+fn no_message(answer: &HttpAnswer, body: &Value) -> EndpointRefusal {
     // Some gateways report an upstream failure with status 200.
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let code = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
         let retry_after = answer.retry_after;
         let status = code.unwrap_or(500);
-        return Refusal::of(answer, ProviderError::Server { status, retry_after });
+        return EndpointRefusal::of(answer, ProviderError::Server { status, retry_after });
     }
     ProviderError::NotChat(match body.get("choices").is_some_and(Value::is_array) {
         true => NotChat::NoText,
