@@ -140,7 +140,7 @@ fn EndpointForm(
     });
     let thinking = kind.has_thinking.then(|| {
         let hint =
-            "A model that reasons answers faster and for fewer tokens. The endpoint may ignore it.";
+            "A model that reasons then answers sooner, for fewer tokens. The endpoint may ignore it.";
         view! {
             <Check form=form.clone() name="thinking_off" label="Switch thinking off" hint />
         }
@@ -218,6 +218,8 @@ fn StartFrom(
 ) -> impl IntoView {
     let (chosen, error) = (form.value("vendor"), form.error_of("vendor"));
     let id = format!("{}-vendor", form.form);
+    let error_id = format!("{id}-error");
+    let described_by = error.is_some().then(|| error_id.clone());
     let options = vendors.into_iter().map(|(slug, name)| {
         view! {
             <option value=slug selected=chosen == slug>
@@ -230,14 +232,14 @@ fn StartFrom(
             <div class="field">
                 <label for=id.clone()>"Provider"</label>
                 <div class="actions">
-                    <select id=id name="vendor">
+                    <select id=id name="vendor" aria-describedby=described_by>
                         {options.collect_view()}
                     </select>
                     <button type="submit" name="action" value="fill">
                         "Fill in"
                     </button>
                 </div>
-                <FieldError id="vendor-error".to_owned() error />
+                <FieldError id=error_id error />
             </div>
         </form>
     }
@@ -329,31 +331,31 @@ fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
         }
     });
     view! {
-        <div class="field-row">
-            <div class="field">
-            <Field
-                form=form.clone()
-                name="key"
-                label="API key"
-                kind="password"
-                hint
-                placeholder=if has_key { "A key is saved" } else { "" }
-                autocomplete="off"
-                maxlength="4000"
-                optional=true
-            />
-            {clear}
+        <div class="field">
+            <div class="field-row">
+                <Field
+                    form=form.clone()
+                    name="key"
+                    label="API key"
+                    kind="password"
+                    hint
+                    placeholder=if has_key { "A key is saved" } else { "" }
+                    autocomplete="off"
+                    maxlength="4000"
+                    optional=true
+                />
+                <Field
+                    form
+                    name="key_header"
+                    label="Key header"
+                    hint="Leave blank for Authorization: Bearer."
+                    placeholder="api-key"
+                    autocomplete="off"
+                    maxlength="64"
+                    optional=true
+                />
             </div>
-            <Field
-                form
-                name="key_header"
-                label="Key header"
-                hint="Leave blank for Authorization: Bearer."
-                placeholder="api-key"
-                autocomplete="off"
-                maxlength="64"
-                optional=true
-            />
+            {clear}
         </div>
     }
     .into_any()
