@@ -213,6 +213,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
         .transpose()?;
     let embedder = Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone());
+    embedder.keep_in(db.clone());
     let sealer = sealer(config)?;
     let document_fetcher = embedder.document_fetcher();
     let chat_model = embedder.chat_model();

@@ -9,7 +9,7 @@ use crate::providers::settings::{
     self, EndpointForm, EndpointKind, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
     own_embedding_key, typed_key,
 };
-use crate::providers::{EmbeddingReport, EndpointUrl, ProviderError, Reach};
+use crate::providers::{EmbeddingReport, EndpointUrl, Reach, Tested};
 use crate::queue;
 use crate::replay::{NotedAct, note_own};
 use crate::seal::SecretOwner;
@@ -207,7 +207,7 @@ impl Embeddings {
         &self,
         user: UserId,
         form: &EndpointForm<'_>,
-    ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
+    ) -> Result<Tested<EmbeddingReport>, EmbeddingError> {
         let kept = self.settings(user).await?.own.endpoint;
         let bound = own_embedding_key(user);
         let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, &kept)?;
@@ -220,7 +220,7 @@ impl Embeddings {
         parsed: ParsedEmbedding,
         bound: SecretOwner,
         reach: Reach,
-    ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
+    ) -> Result<Tested<EmbeddingReport>, EmbeddingError> {
         let (query, document) = (parsed.query_prefix.clone(), parsed.document_prefix.clone());
         let endpoint = parsed.open(&self.shared.sealer, bound, reach)?;
         Ok(self.shared.embedder.test(&endpoint, &query, &document).await)

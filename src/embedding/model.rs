@@ -112,6 +112,8 @@ pub struct Space {
     /// Consecutive failed calls.
     pub failures: i32,
     pub retry_at: Option<OffsetDateTime>,
+    /// The endpoint asked not to be called before this time, by searches either.
+    pub wait_until: Option<OffsetDateTime>,
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
     pub retired_at: Option<OffsetDateTime>,

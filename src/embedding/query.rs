@@ -5,13 +5,14 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
 
 use super::model::{
     HeldVectors, NamedWord, QueryAnswer, QueryVector, Serving, Space, SpaceId, TokenSigns,
     without_speakers,
 };
 use super::tokens::QueryTokens;
-use super::{Embeddings, Vector, has_provider};
+use super::{Embeddings, Vector, has_provider, store};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemEmbeddingSettings;
 use crate::providers::{Endpoint, ProviderError, QueryPriority};
@@ -22,6 +23,9 @@ pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
 
 /// Long: no user waits, and the endpoint may have to load its model first.
 const EVALUATION_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Longest `Retry-After` that is honoured.
+pub(super) const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
 
 const WARM_UP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -213,6 +217,18 @@ impl Embeddings {
         }
     }
 
+    /// A hint: if it is not stored, the next search is told the same.
+    async fn wait(&self, user: UserId, space: &Space, until: OffsetDateTime) {
+        let stored = async {
+            let mut tx = self.db.as_user_async_commit(user).await?;
+            store::set_wait(&mut tx, user, space.id, until).await?;
+            tx.commit().await
+        };
+        if let Err(error) = stored.await {
+            tracing::debug!(%error, "how long an endpoint wants to be left alone was not stored");
+        }
+    }
+
     /// The error is the reason, as a clause.
     pub(super) async fn ask(
         &self,
@@ -232,6 +248,9 @@ impl Embeddings {
                     .to_owned(),
             );
         }
+        if space.wait_until.is_some_and(|until| now < until) {
+            return Err("the embedding endpoint asked to be called later".to_owned());
+        }
         let endpoint = self.endpoint(user, space).await;
         let endpoint = endpoint.map_err(|error| error.to_string())?;
         let query = format!("{}{text}", space.settings.query_prefix);
@@ -244,6 +263,9 @@ impl Embeddings {
         let embedded = match asked.await {
             Ok(embedded) => embedded,
             Err(error) => {
+                if let Some(wait) = error.retry_after() {
+                    self.wait(user, space, now + wait.min(WAIT_MAX)).await;
+                }
                 // A rejected input does not mean that the endpoint is broken.
                 if has_breaker && !error.is_about_the_input() {
                     breakers.failed(user, space.id, now);

@@ -53,8 +53,8 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
     let rows = sqlx::query_as!(
         SpaceLookup,
         "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
-                document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
-                created_at, activated_at, retired_at, token_signs
+                document_prefix, sealed_key, key_header, system_provider_id, state, problem, failures, retry_at,
+                wait_until, created_at, activated_at, retired_at, token_signs
          FROM embedding_spaces WHERE user_id = $1 ORDER BY state, retired_at DESC, id DESC",
         user.0,
     )
@@ -74,11 +74,13 @@ pub struct SpaceLookup {
     pub query_prefix: String,
     pub document_prefix: String,
     pub sealed_key: Option<Vec<u8>>,
+    pub key_header: String,
     pub system_provider_id: Option<i64>,
     pub state: String,
     pub problem: Option<String>,
     pub failures: i32,
     pub retry_at: Option<OffsetDateTime>,
+    pub wait_until: Option<OffsetDateTime>,
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
     pub retired_at: Option<OffsetDateTime>,
@@ -95,6 +97,8 @@ impl From<SpaceLookup> for Space {
                     url: row.endpoint,
                     model: row.model,
                     sealed_key: row.sealed_key,
+                    key_header: row.key_header,
+                    is_thinking_off: false,
                 },
                 dimensions: row.requested_dimensions,
                 query_prefix: row.query_prefix,
@@ -106,6 +110,7 @@ impl From<SpaceLookup> for Space {
             problem: row.problem,
             failures: row.failures,
             retry_at: row.retry_at,
+            wait_until: row.wait_until,
             created_at: row.created_at,
             activated_at: row.activated_at,
             retired_at: row.retired_at,
@@ -124,8 +129,8 @@ pub async fn insert_space(
 ) -> Result<Option<SpaceId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
-             query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, activated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+             query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, key_header, activated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
                  CASE WHEN $10 = 'active' THEN $11::timestamptz END)
          ON CONFLICT DO NOTHING RETURNING id",
         user.0,
@@ -139,6 +144,7 @@ pub async fn insert_space(
         settings.system_provider_id,
         state.as_str(),
         now,
+        settings.endpoint.key_header,
     )
     .fetch_optional(conn)
     .await?;
@@ -168,14 +174,17 @@ pub async fn refresh_space(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE embedding_spaces
-         SET sealed_key = $3, query_prefix = $4, system_provider_id = $5, problem = NULL, failures = 0, retry_at = NULL
+         SET sealed_key = $3, query_prefix = $4, system_provider_id = $5, key_header = $6, problem = NULL, failures = 0,
+             retry_at = NULL, wait_until = NULL
          WHERE user_id = $1 AND id = $2
-           AND (sealed_key IS DISTINCT FROM $3 OR query_prefix <> $4 OR system_provider_id IS DISTINCT FROM $5)",
+           AND (sealed_key IS DISTINCT FROM $3 OR query_prefix <> $4 OR system_provider_id IS DISTINCT FROM $5
+                OR key_header <> $6)",
         user.0,
         space.0,
         settings.endpoint.sealed_key,
         settings.query_prefix,
         settings.system_provider_id,
+        settings.endpoint.key_header,
     )
     .execute(conn)
     .await?;
@@ -323,14 +332,33 @@ pub async fn delete_retired(
     Ok(())
 }
 
+/// The endpoint asked not to be called before this time.
+pub async fn set_wait(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    until: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET wait_until = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        space.0,
+        until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 pub async fn clear_problem(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE embedding_spaces SET problem = NULL, failures = 0, retry_at = NULL
-         WHERE user_id = $1 AND id = $2 AND (problem IS NOT NULL OR failures > 0 OR retry_at IS NOT NULL)",
+        "UPDATE embedding_spaces SET problem = NULL, failures = 0, retry_at = NULL, wait_until = NULL
+         WHERE user_id = $1 AND id = $2
+           AND (problem IS NOT NULL OR failures > 0 OR retry_at IS NOT NULL OR wait_until IS NOT NULL)",
         user.0,
         space.0,
     )

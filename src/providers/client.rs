@@ -5,7 +5,9 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde::Serialize;
 use url::Url;
@@ -23,6 +25,10 @@ const NUMBER_BYTES_MAX: usize = 24;
 pub(super) const AROUND_BYTES_MAX: usize = 64 << 10;
 /// and bytes of a list of models.
 const LIST_BYTES_MAX: usize = 2 << 20;
+/// Content types of answers that come in parts.
+const STREAMS: [&str; 2] = ["text/event-stream", "application/x-ndjson"];
+/// How OpenAI's stream ends.
+const STREAM_END: &[u8] = b"data: [DONE]";
 /// Idle connections are kept this long: a rebuild calls again within seconds.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
@@ -39,9 +45,15 @@ pub(super) struct Http {
 pub(super) struct Target<'a> {
     pub(super) url: &'a EndpointUrl,
     pub(super) key: Option<&'a ApiKey>,
+    /// See [`Endpoint::header_of_key`].
+    pub(super) key_header: &'a str,
+    /// The API's version, where a header names it.
+    pub(super) version: Option<(&'static str, &'static str)>,
     pub(super) reach: Reach,
     /// Larger answers are refused.
     pub(super) answer_bytes_max: usize,
+    /// Of an answer that is a stream of events.
+    pub(super) stream_bytes_max: usize,
 }
 
 impl<'a> Target<'a> {
@@ -49,19 +61,29 @@ impl<'a> Target<'a> {
     pub(super) fn of_texts(endpoint: &'a Endpoint, count: usize) -> Self {
         let width = endpoint.dimensions.map_or(MAX_DIMENSIONS, usize::from);
         let vectors_bytes = count.saturating_mul(width * NUMBER_BYTES_MAX);
-        Self {
-            answer_bytes_max: vectors_bytes.saturating_add(AROUND_BYTES_MAX),
-            ..Self::of_list(endpoint)
-        }
+        let answer_bytes_max = vectors_bytes.saturating_add(AROUND_BYTES_MAX);
+        Self { answer_bytes_max, stream_bytes_max: answer_bytes_max, ..Self::of_list(endpoint) }
     }
 
     /// For the list of served models.
     pub(super) fn of_list(endpoint: &'a Endpoint) -> Self {
         Self {
-            url: &endpoint.url,
             key: endpoint.key.as_ref(),
-            reach: endpoint.reach,
-            answer_bytes_max: LIST_BYTES_MAX,
+            key_header: endpoint.header_of_key(),
+            ..Self::of_url(&endpoint.url, endpoint.reach, LIST_BYTES_MAX)
+        }
+    }
+
+    /// Without a key.
+    pub(super) fn of_url(url: &'a EndpointUrl, reach: Reach, answer_bytes_max: usize) -> Self {
+        Self {
+            url,
+            key: None,
+            key_header: "",
+            version: None,
+            reach,
+            answer_bytes_max,
+            stream_bytes_max: answer_bytes_max,
         }
     }
 }
@@ -116,11 +138,18 @@ impl Http {
     ) -> Result<HttpAnswer, ProviderError> {
         self.check(target.url, target.reach)?;
         let request = match target.key {
-            Some(key) => request.header(AUTHORIZATION, bearer(key)?),
+            Some(key) => {
+                let (name, value) = key_header(target.key_header, key)?;
+                request.header(name, value)
+            }
+            None => request,
+        };
+        let request = match target.version {
+            Some((name, version)) => request.header(name, version),
             None => request,
         };
         let response = request.send().await.map_err(|error| told_apart(&error))?;
-        self.read(response, target.answer_bytes_max).await
+        self.read(response, target).await
     }
 
     /// Posts `body` as it is, and returns the status and `Retry-After`. What is answered beside them is not read.
@@ -153,18 +182,25 @@ impl Http {
     async fn read(
         &self,
         mut response: Response,
-        bytes_max: usize,
+        target: Target<'_>,
     ) -> Result<HttpAnswer, ProviderError> {
+        let content_type = response.headers().get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let is_html = content_type.starts_with("text/html");
+        let is_stream = STREAMS.iter().any(|stream| content_type.starts_with(stream));
+        let bytes_max = match is_stream {
+            true => target.stream_bytes_max,
+            false => target.answer_bytes_max,
+        };
         let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
         if response.content_length() > Some(bytes_max as u64) {
             return Err(too_large);
         }
-        let header = |name| response.headers().get(name).and_then(|v| v.to_str().ok());
-        let retry_after = header(RETRY_AFTER);
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok());
         let mut answer = HttpAnswer {
             status: response.status().as_u16(),
             retry_after: retry_after.and_then(|v| retry_after::parse(v, self.clock.now())),
-            is_html: header(CONTENT_TYPE).is_some_and(|v| v.starts_with("text/html")),
+            is_html,
             body: Vec::new(),
         };
         while let Some(part) = response.chunk().await.map_err(|error| broken(&error))? {
@@ -172,6 +208,10 @@ impl Http {
                 return Err(too_large);
             }
             answer.body.extend_from_slice(&part);
+            // A server may leave the connection open after the end of a stream.
+            if is_stream && answer.body.trim_ascii_end().ends_with(STREAM_END) {
+                break;
+            }
         }
         Ok(answer)
     }
@@ -199,12 +239,19 @@ fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
     }
 }
 
-fn bearer(key: &ApiKey) -> Result<HeaderValue, ProviderError> {
-    let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
+/// The header that carries the key: `Authorization: Bearer`, or the named one with the key as it is.
+fn key_header(name: &str, key: &ApiKey) -> Result<(HeaderName, HeaderValue), ProviderError> {
+    let (name, value) = match name {
+        "" => (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {}", key.expose()))),
+        name => {
+            let name = name.parse().map_err(|_| ProviderError::KeyRejected)?;
+            (name, HeaderValue::from_str(key.expose()))
+        }
+    };
     // A key that cannot be in a header is never valid.
     let mut value = value.map_err(|_| ProviderError::KeyRejected)?;
     value.set_sensitive(true);
-    Ok(value)
+    Ok((name, value))
 }
 
 /// Classifies an error before the answer began.

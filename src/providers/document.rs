@@ -31,7 +31,7 @@ impl DocumentFetcher {
         url: &EndpointUrl,
         reach: Reach,
     ) -> Result<Option<Vec<u8>>, ProviderError> {
-        let target = Target { url, key: None, reach, answer_bytes_max: DOCUMENT_BYTES_MAX };
+        let target = Target::of_url(url, reach, DOCUMENT_BYTES_MAX);
         let answer = self.http.get(target, url.to_url());
         let answer = tokio::time::timeout(DEADLINE, answer).await;
         let answer = answer.map_err(|_| ProviderError::TimedOut)??;

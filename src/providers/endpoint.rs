@@ -25,13 +25,21 @@ pub enum ProviderType {
     Llamacpp,
     Ollama,
     Openai,
+    /// Chat only.
+    Anthropic,
     CustomHttp,
     Builtin,
 }
 
 impl ProviderType {
-    pub const ALL: [Self; 5] =
-        [Self::Llamacpp, Self::Ollama, Self::Openai, Self::CustomHttp, Self::Builtin];
+    pub const ALL: [Self; 6] = [
+        Self::Llamacpp,
+        Self::Ollama,
+        Self::Openai,
+        Self::Anthropic,
+        Self::CustomHttp,
+        Self::Builtin,
+    ];
 
     /// The name in columns and forms.
     pub fn as_str(self) -> &'static str {
@@ -39,6 +47,7 @@ impl ProviderType {
             Self::Llamacpp => "llamacpp",
             Self::Ollama => "ollama",
             Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
             Self::CustomHttp => "custom_http",
             Self::Builtin => "builtin",
         }
@@ -53,7 +62,7 @@ impl ProviderType {
                     field,
                     "unknown_provider_type",
                     format!(
-                        "`{field}` is no type of provider; choose llamacpp, ollama, openai, custom_http or builtin."
+                        "`{field}` is no type of provider; choose llamacpp, ollama, openai, anthropic, custom_http or builtin."
                     ),
                 )
             })
@@ -82,6 +91,10 @@ pub struct Endpoint {
     /// The width to request; the provider may ignore it.
     pub dimensions: Option<u16>,
     pub key: Option<ApiKey>,
+    /// The header that carries the key as it is; empty: as the API format has it.
+    pub key_header: String,
+    /// A chat model is asked not to think.
+    pub is_thinking_off: bool,
     pub reach: Reach,
 }
 
@@ -94,7 +107,19 @@ impl Endpoint {
             model: model.to_owned(),
             dimensions: None,
             key: None,
+            key_header: String::new(),
+            is_thinking_off: false,
             reach: Reach::Public,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Empty: `Authorization: Bearer`.
+    pub(super) fn header_of_key(&self) -> &str {
+        match (self.key_header.as_str(), self.provider_type) {
+            ("", ProviderType::Anthropic) => "x-api-key",
+            (named, _) => named,
         }
     }
 }
@@ -177,6 +202,11 @@ impl EndpointUrl {
     /// The port, or the scheme's default.
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// Whether both are of one scheme, host and port.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.0.origin() == other.0.origin()
     }
 
     pub(super) fn parsed_host(&self) -> Option<Host<&str>> {

@@ -26,6 +26,10 @@ pub enum ProviderError {
     NotEmbeddings(NotEmbeddings),
     #[error("this is not a chat endpoint: {0}")]
     NotChat(NotChat),
+    #[error(
+        "the model reasoned and gave no answer: switch its thinking off, or choose another model"
+    )]
+    NoAnswer,
     #[error("the endpoint is asked too often and wants us to wait")]
     RateLimited { retry_after: Option<Duration> },
     #[error("the text is longer than the model takes")]
@@ -162,6 +166,7 @@ impl ProviderError {
             Self::DimensionsRefused => "dimensions_refused",
             Self::NotEmbeddings(_) => "not_embeddings",
             Self::NotChat(_) => "not_chat",
+            Self::NoAnswer => "no_answer",
             Self::RateLimited { .. } => "rate_limited",
             Self::TooLong => "too_long",
             Self::BadInput => "bad_input",
@@ -197,6 +202,7 @@ impl ProviderError {
         matches!(
             self,
             Self::TimedOut
+                | Self::NoAnswer
                 | Self::Refused(Unreachable::HungUp)
                 | Self::Server { status: 504, .. }
                 | Self::NotChat(NotChat::HalfABody | NotChat::TooLarge | NotChat::NoText)

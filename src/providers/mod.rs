@@ -1,16 +1,19 @@
 //! Embedding and chat providers: one client per wire format, the model in our own process, and the policy of
 //! which addresses may be called. Texts, keys and answers never enter a log or an error.
 
+mod address;
 pub mod builtin;
 mod builtin_model;
 pub mod chat;
 mod check;
 mod client;
-mod custom;
+mod dialect;
 mod document;
+mod embeddings;
 mod endpoint;
 mod error;
 mod models;
+mod native;
 mod ollama;
 mod openai;
 mod outbound;
@@ -19,6 +22,8 @@ pub mod presets;
 mod report;
 mod retry_after;
 pub mod settings;
+mod thinking;
+pub mod vendors;
 mod wire;
 mod worker;
 
@@ -30,16 +35,18 @@ pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, R
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use outbound::{DELIVERY_TIMEOUT, Outbound};
 pub use policy::{NameLookup, SystemNames};
-pub use report::EmbeddingReport;
+pub use report::{EmbeddingReport, Tested};
 pub use retry_after::parse as parse_retry_after;
 
 use tracing::Instrument;
+use url::Url;
 
 use self::builtin::{BuiltinModel, BuiltinModels};
 use crate::clock::SharedClock;
+use crate::db::Db;
 use crate::metrics;
 use client::Http;
-use custom::KnownForms;
+use dialect::Dialects;
 
 /// Maximum width of a vector; wider ones are refused.
 pub const MAX_DIMENSIONS: usize = 1_024;
@@ -68,7 +75,7 @@ pub fn read_answer(
     asked_dimensions: bool,
 ) -> Result<Vec<Vec<f32>>, ProviderError> {
     let answer = client::HttpAnswer { status, retry_after: None, is_html: false, body };
-    wire::vectors(&answer, asked_dimensions)
+    wire::vectors(&answer, asked_dimensions).map_err(|refusal| refusal.error)
 }
 
 /// Calls any endpoint. Clones share connections and the builtin model.
@@ -112,7 +119,7 @@ impl Purpose {
 struct SharedEmbedder {
     http: Arc<Http>,
     builtin: Option<BuiltinModels>,
-    forms: KnownForms,
+    dialects: Arc<Dialects>,
 }
 
 impl Embedder {
@@ -124,16 +131,28 @@ impl Embedder {
     ) -> Self {
         Self {
             shared: Arc::new(SharedEmbedder {
-                http: Arc::new(Http::new(&names, clock)),
+                http: Arc::new(Http::new(&names, clock.clone())),
                 builtin,
-                forms: KnownForms::default(),
+                dialects: Arc::new(Dialects::new(clock)),
             }),
         }
     }
 
+    /// Keeps what is learned of endpoints in the database, for all clones.
+    pub fn keep_in(&self, db: Db) {
+        self.shared.dialects.keep_in(db);
+    }
+
+    /// What was learned of this endpoint of embeddings, in words.
+    pub async fn learned(&self, settings: &settings::EndpointSettings) -> Vec<&'static str> {
+        let settings::EndpointSettings { provider_type, url, model, .. } = settings;
+        let key = dialect::key(dialect::DialectUse::Embeddings, *provider_type, url, model);
+        self.shared.dialects.of(key).await.unwrap_or_default().in_words()
+    }
+
     /// The caller of chat models, with the same connections and policy.
     pub fn chat_model(&self) -> chat::ChatModel {
-        chat::ChatModel::new(self.shared.http.clone())
+        chat::ChatModel::new(self.shared.http.clone(), self.shared.dialects.clone())
     }
 
     /// What sends requests that are no provider's, with the same connections and policy.
@@ -169,7 +188,7 @@ impl Embedder {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Document, endpoint, texts, deadline).await
+        self.embed_as(Purpose::Document, endpoint, texts, deadline, &mut Vec::new()).await
     }
 
     /// Like [`Self::embed`], for a query. If a search waits, the deadline also limits the builtin model.
@@ -180,7 +199,8 @@ impl Embedder {
         query: String,
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Query(asked_for), endpoint, &[query], deadline).await
+        let purpose = Purpose::Query(asked_for);
+        self.embed_as(purpose, endpoint, &[query], deadline, &mut Vec::new()).await
     }
 
     async fn embed_as(
@@ -189,6 +209,7 @@ impl Embedder {
         endpoint: &Endpoint,
         texts: &[String],
         deadline: Duration,
+        asked: &mut Vec<Url>,
     ) -> Result<Embedded, ProviderError> {
         if texts.is_empty() {
             return Ok(Embedded { vectors: Vec::new(), tokens: Vec::new(), truncated: Vec::new() });
@@ -196,7 +217,7 @@ impl Embedder {
         let provider = endpoint.provider_type.as_str();
         let began = Instant::now();
         let called = self
-            .embed_within(purpose, endpoint, texts, deadline)
+            .embed_within(purpose, endpoint, texts, deadline, asked)
             .instrument(tracing::error_span!("provider_call", provider, texts = texts.len()))
             .await;
         let failure = called.as_ref().err().map(ProviderError::kind);
@@ -213,8 +234,9 @@ impl Embedder {
         endpoint: &Endpoint,
         texts: &[String],
         deadline: Duration,
+        asked: &mut Vec<Url>,
     ) -> Result<Embedded, ProviderError> {
-        let asking = self.ask(purpose, endpoint, texts);
+        let asking = self.ask(purpose, endpoint, texts, asked);
         let late = match (endpoint.provider_type, purpose) {
             (ProviderType::Builtin, Purpose::Query(QueryPriority::Search)) => {
                 Some(ProviderError::Busy)
@@ -242,16 +264,10 @@ impl Embedder {
         purpose: Purpose,
         endpoint: &Endpoint,
         texts: &[String],
+        asked: &mut Vec<Url>,
     ) -> Result<Embedded, ProviderError> {
-        let http = &*self.shared.http;
+        let SharedEmbedder { http, dialects, .. } = &*self.shared;
         match endpoint.provider_type {
-            ProviderType::Openai | ProviderType::Llamacpp => {
-                openai::embed(http, endpoint, texts).await
-            }
-            ProviderType::Ollama => ollama::embed(http, endpoint, texts).await,
-            ProviderType::CustomHttp => {
-                custom::embed(http, &self.shared.forms, endpoint, texts).await
-            }
             ProviderType::Builtin => {
                 let off = ProviderError::BuiltinMissing(BuiltinFlaw::Off);
                 let models = self.shared.builtin.as_ref().ok_or(off)?;
@@ -262,6 +278,7 @@ impl Embedder {
                     Purpose::Document => models.embed(model, texts).await,
                 }
             }
+            _ => embeddings::embed(http, dialects, endpoint, texts, asked).await,
         }
     }
 
@@ -272,16 +289,33 @@ impl Embedder {
         endpoint: &Endpoint,
         query_prefix: &str,
         document_prefix: &str,
+    ) -> Tested<EmbeddingReport> {
+        // The server may have changed since it was last refused.
+        self.shared.dialects.forget(embeddings::key(endpoint)).await;
+        let mut asked = Vec::new();
+        let report = self.report(endpoint, query_prefix, document_prefix, &mut asked).await;
+        let learned = self.shared.dialects.of(embeddings::key(endpoint)).await;
+        Tested::of(report, learned.unwrap_or_default(), &asked)
+    }
+
+    async fn report(
+        &self,
+        endpoint: &Endpoint,
+        query_prefix: &str,
+        document_prefix: &str,
+        asked: &mut Vec<Url>,
     ) -> Result<EmbeddingReport, ProviderError> {
         let began = Instant::now();
         let left = || TEST_TIMEOUT.saturating_sub(began.elapsed());
         let texts = report::texts(query_prefix, document_prefix);
-        let together = self.embed(endpoint, &texts, left()).await?;
+        let document = Purpose::Document;
+        let together = self.embed_as(document, endpoint, &texts, left(), asked).await?;
         let latency = began.elapsed();
         let mut apart = Vec::with_capacity(texts.len());
         for text in &texts {
-            let alone = self.embed(endpoint, std::slice::from_ref(text), left());
-            apart.extend(alone.await?.vectors);
+            let alone = std::slice::from_ref(text);
+            let alone = self.embed_as(document, endpoint, alone, left(), asked).await?;
+            apart.extend(alone.vectors);
         }
         let model = models::found(&self.shared.http, endpoint);
         let model = tokio::time::timeout(left(), model).await;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::client::{Http, HttpAnswer, Target};
 use super::endpoint::{Endpoint, ProviderType};
-use super::{ollama, openai};
+use super::{address, ollama};
 
 /// Longer names are not shown.
 const MAX_NAME_CHARS: usize = 200;
@@ -44,7 +44,9 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
             let names = tags.models.into_iter().map(|model| model.name);
             chosen(names.collect(), &endpoint.model)
         }
-        ProviderType::Openai | ProviderType::Llamacpp => listed(http, endpoint).await,
+        ProviderType::Openai | ProviderType::Llamacpp | ProviderType::Anthropic => {
+            listed(http, endpoint).await
+        }
         ProviderType::CustomHttp => match tei(http, endpoint).await {
             None => listed(http, endpoint).await,
             name => name,
@@ -68,7 +70,7 @@ fn without_folders(name: &str) -> String {
 }
 
 async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {
-    let url = openai::models_url(&endpoint.url);
+    let url = address::of_operation(&endpoint.url, address::MODELS).swap_remove(0);
     let listed: ModelList = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
     let names = listed.data.into_iter().map(|model| model.id);
     chosen(names.collect(), &endpoint.model)

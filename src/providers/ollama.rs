@@ -7,7 +7,8 @@ use url::Url;
 use super::client::{Http, Target};
 use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::ProviderError;
-use super::{Embedded, wire};
+use super::wire::{self, EndpointRefusal};
+use super::{Embedded, address};
 
 #[derive(Serialize)]
 struct OllamaRequest<'a> {
@@ -21,11 +22,14 @@ struct OllamaRequest<'a> {
 pub(super) async fn embed(
     http: &Http,
     endpoint: &Endpoint,
+    url: Url,
     texts: &[String],
-) -> Result<Embedded, ProviderError> {
-    let whole = ask(http, endpoint, texts, false).await;
+) -> Result<Embedded, EndpointRefusal> {
+    let whole = ask(http, endpoint, url.clone(), texts, false).await;
     match (whole, texts.len()) {
-        (Err(ProviderError::TooLong), 1) => ask(http, endpoint, texts, true).await,
+        (Err(EndpointRefusal { error: ProviderError::TooLong, .. }), 1) => {
+            ask(http, endpoint, url, texts, true).await
+        }
         (whole, _) => whole,
     }
 }
@@ -33,18 +37,17 @@ pub(super) async fn embed(
 async fn ask(
     http: &Http,
     endpoint: &Endpoint,
+    url: Url,
     texts: &[String],
     truncate: bool,
-) -> Result<Embedded, ProviderError> {
+) -> Result<Embedded, EndpointRefusal> {
     let request = OllamaRequest {
         model: &endpoint.model,
         input: texts,
         truncate,
         dimensions: endpoint.dimensions,
     };
-    let answer = http
-        .post(Target::of_texts(endpoint, texts.len()), embed_url(&endpoint.url), &request)
-        .await?;
+    let answer = http.post(Target::of_texts(endpoint, texts.len()), url, &request).await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
         tokens: Vec::new(),
@@ -52,7 +55,7 @@ async fn ask(
     })
 }
 
-fn embed_url(url: &EndpointUrl) -> Url {
+pub(super) fn embed_url(url: &EndpointUrl) -> Url {
     api_url(url, "embed")
 }
 
@@ -61,10 +64,15 @@ pub(super) fn tags_url(url: &EndpointUrl) -> Url {
     api_url(url, "tags")
 }
 
-/// Accepts a base address, one that ends in `/api`, or one that ends in `/api/embed`.
+pub(super) fn chat_url(url: &EndpointUrl) -> Url {
+    api_url(url, "chat")
+}
+
+/// Accepts a base address, one that ends in `/api` or `/v1`, and one that names an operation.
 fn api_url(url: &EndpointUrl, name: &str) -> Url {
-    let path = url.path();
-    let base = path.strip_suffix("/embed").unwrap_or(path);
-    let base = base.strip_suffix("/api").unwrap_or(base);
+    let mut base = address::base(url.path());
+    for end in ["/embed", "/chat", "/api", "/v1"] {
+        base = base.strip_suffix(end).unwrap_or(base);
+    }
     url.with_path(&format!("{base}/api/{name}"))
 }

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use super::Embedded;
+use url::Url;
+
+use super::dialect::{Dialect, Served};
+use super::{Embedded, ProviderError, address};
 
 /// A question, its answer, and an unrelated text.
 const QUESTION: &str = "Which drink does she have in the morning?";
@@ -31,6 +34,30 @@ pub struct EmbeddingReport {
     pub model_found: Option<String>,
     /// The question is nearer to its answer than to the unrelated text.
     pub similar_closer: bool,
+}
+
+/// What *Test* found.
+#[derive(Clone, Debug)]
+pub struct Tested<R> {
+    pub report: Result<R, ProviderError>,
+    /// The addresses that were asked, without their queries; the last one answered.
+    pub asked: Vec<String>,
+    /// The address that works, if it is not the one that the settings lead to first: it is offered to be saved.
+    pub works_at: Option<String>,
+    /// What the endpoint refused, in words.
+    pub learned: Vec<&'static str>,
+}
+
+impl<R> Tested<R> {
+    pub(super) fn of(report: Result<R, ProviderError>, learned: Dialect, asked: &[Url]) -> Self {
+        let is_elsewhere = report.is_ok() && learned.served == Served::OtherPath;
+        Self {
+            report,
+            asked: asked.iter().map(address::shown).collect(),
+            works_at: asked.last().filter(|_| is_elsewhere).map(Url::to_string),
+            learned: learned.in_words(),
+        }
+    }
 }
 
 pub(super) fn texts(query_prefix: &str, document_prefix: &str) -> Vec<String> {

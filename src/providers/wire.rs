@@ -14,14 +14,48 @@ use super::error::{NotEmbeddings, ProviderError, WrongVector};
 /// How much of a refusal is searched.
 const MAX_HINT_BYTES: usize = 4_096;
 
+/// An error, and what the endpoint said, for searching only: it is never shown.
+pub(super) struct EndpointRefusal {
+    pub(super) error: ProviderError,
+    pub(super) status: u16,
+    hint: String,
+}
+
+impl From<ProviderError> for EndpointRefusal {
+    fn from(error: ProviderError) -> Self {
+        Self { error, status: 0, hint: String::new() }
+    }
+}
+
+impl EndpointRefusal {
+    pub(super) fn of(answer: &HttpAnswer, error: ProviderError) -> Self {
+        // JSON in JSON has its quotes escaped.
+        Self { error, status: answer.status, hint: hint(answer).replace('\\', "") }
+    }
+
+    /// Whether one of these words occurs, in lower case.
+    pub(super) fn says(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.hint.contains(word))
+    }
+
+    /// Whether an endpoint may answer so to a parameter that it does not know.
+    pub(super) fn may_be_of_a_parameter(&self) -> bool {
+        matches!(self.status, 400 | 404 | 422 | 500 | 501) && self.error != ProviderError::TooLong
+    }
+}
+
 /// The vectors of an answer, in the order of the texts.
 pub(super) fn vectors(
     answer: &HttpAnswer,
     asked_dimensions: bool,
-) -> Result<Vec<Vec<f32>>, ProviderError> {
+) -> Result<Vec<Vec<f32>>, EndpointRefusal> {
     if !(200..300).contains(&answer.status) {
-        return Err(refusal(answer, asked_dimensions));
+        return Err(EndpointRefusal::of(answer, refusal(answer, asked_dimensions)));
     }
+    read(answer).map_err(EndpointRefusal::from)
+}
+
+fn read(answer: &HttpAnswer) -> Result<Vec<Vec<f32>>, ProviderError> {
     if looks_like_html(answer) {
         return Err(ProviderError::NotEmbeddings(NotEmbeddings::Html));
     }

@@ -19,13 +19,14 @@ const REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// On the coordinator alone, and why.
-const LOCAL: [(&str, &str); 20] = [
+const LOCAL: [(&str, &str); 21] = [
     ("_sqlx_migrations", "the list of applied migrations"),
     ("account_tables", "the list of tables that an erasure deletes from"),
     ("admin_events", "belongs to no user, and is kept when a user is erased"),
     ("allowed_endpoints", "set by an admin for all users"),
     ("backups", "the list of files in the backup folder"),
     ("backup_state", "one row: what an admin asked for"),
+    ("endpoint_dialects", "belongs to no user: endpoints, by a hash of their addresses"),
     ("erasure_notes", "waits for the file beside the backups, after its user is erased too"),
     ("erasure_receipts", "is kept when its user is erased, and is found by its own id"),
     ("invitations", "found by the hash of the link, before the user exists"),

@@ -17,6 +17,8 @@ pub struct EndpointKind {
     pub page: &'static str,
     /// The API formats to choose from, slug and name; empty: there is one.
     pub formats: &'static [(&'static str, &'static str)],
+    /// Whether the model can be asked not to think.
+    pub has_thinking: bool,
     pub url_example: &'static str,
     pub model_example: &'static str,
     /// What Test sends.
@@ -25,12 +27,14 @@ pub struct EndpointKind {
 
 /// All that is asked for, for the error that is of none of them.
 const FIELDS: &[&str] = &[
+    "vendor",
     "own_enabled",
     "provider_type",
     "url",
     "model",
     "dimensions",
     "key",
+    "key_header",
     "preset",
     "query_prefix",
     "document_prefix",
@@ -104,10 +108,18 @@ fn EndpointForm(
     url_hint: &'static str,
     is_own: bool,
 ) -> impl IntoView {
-    let EndpointView { values, has_key, presets, .. } = endpoint;
+    let EndpointView { values, has_key, presets, vendors, .. } = endpoint;
     let has_cap = values.iter().any(|(name, _)| *name == "daily_token_cap");
     let is_embedding = !presets.is_empty();
+    let mut form = form;
+    if !form.value("vendor").is_empty() {
+        // A provider was filled in: the rest is as it is saved.
+        for (name, value) in &values {
+            form.values.entry((*name).to_owned()).or_insert_with(|| value.clone());
+        }
+    }
     let form = form.or_saved(values);
+    let start = view! { <StartFrom form=form.clone() vendors path=kind.path /> };
     let confirm = form.confirm.clone().map(
         |confirm| view! { <Confirm form=form.clone() confirm path=kind.path back=kind.page /> },
     );
@@ -124,6 +136,13 @@ fn EndpointForm(
                 hint="Leave blank for the model's own. At most 1,024."
                 maxlength="5"
             />
+        }
+    });
+    let thinking = kind.has_thinking.then(|| {
+        let hint =
+            "A model that reasons then answers sooner, for fewer tokens. The endpoint may ignore it.";
+        view! {
+            <Check form=form.clone() name="thinking_off" label="Switch thinking off" hint />
         }
     });
     let embedding = is_embedding.then(|| view! { <EmbeddingFields form=form.clone() presets /> });
@@ -143,6 +162,7 @@ fn EndpointForm(
     view! {
         {confirm}
         {test}
+        {start}
         <form class="stack wide-stack" method="post" action=kind.path>
             <FormError form=form.clone() fields=FIELDS />
             {own}
@@ -172,6 +192,7 @@ fn EndpointForm(
                 {dimensions}
             </div>
             <KeyField form has_key />
+            {thinking}
             {embedding}
             {cap}
             <div class="actions">
@@ -184,6 +205,62 @@ fn EndpointForm(
                 {hint}
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// Fills the form in by the name of a provider.
+#[component]
+fn StartFrom(
+    form: FormState,
+    vendors: Vec<(&'static str, &'static str)>,
+    path: &'static str,
+) -> impl IntoView {
+    let (chosen, error) = (form.value("vendor"), form.error_of("vendor"));
+    let id = format!("{}-vendor", form.form);
+    let error_id = format!("{id}-error");
+    let described_by = error.is_some().then(|| error_id.clone());
+    let options = vendors.into_iter().map(|(slug, name)| {
+        view! {
+            <option value=slug selected=chosen == slug>
+                {name}
+            </option>
+        }
+    });
+    view! {
+        <form class="stack wide-stack" method="post" action=path>
+            <div class="field">
+                <label for=id.clone()>"Provider"</label>
+                <div class="actions">
+                    <select id=id name="vendor" aria-describedby=described_by>
+                        {options.collect_view()}
+                    </select>
+                    <button type="submit" name="action" value="fill">
+                        "Fill in"
+                    </button>
+                </div>
+                <FieldError id=error_id error />
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn Check(
+    form: FormState,
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+) -> impl IntoView {
+    view! {
+        <div class="field">
+            <label class="check">
+                <input type="checkbox" name=name value="1" checked=form.value(name) == "1" />
+                <span>{label}</span>
+            </label>
+            <span class="hint">{hint}</span>
+        </div>
     }
     .into_any()
 }
@@ -237,7 +314,7 @@ fn ApiFormat(form: FormState, formats: &'static [(&'static str, &'static str)]) 
 #[component]
 fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
     let hint = match has_key {
-        true => "Leave blank to keep the saved key. Enter it again when you change the URL.",
+        true => "Leave blank to keep the saved key. Enter it again when you change the URL's host.",
         false => "Only if the endpoint requires one. It is stored encrypted and never shown again.",
     };
     let clear = has_key.then(|| {
@@ -255,17 +332,29 @@ fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
     });
     view! {
         <div class="field">
-            <Field
-                form=form.clone()
-                name="key"
-                label="API key"
-                kind="password"
-                hint
-                placeholder=if has_key { "A key is saved" } else { "" }
-                autocomplete="off"
-                maxlength="4000"
-                optional=true
-            />
+            <div class="field-row">
+                <Field
+                    form=form.clone()
+                    name="key"
+                    label="API key"
+                    kind="password"
+                    hint
+                    placeholder=if has_key { "A key is saved" } else { "" }
+                    autocomplete="off"
+                    maxlength="4000"
+                    optional=true
+                />
+                <Field
+                    form
+                    name="key_header"
+                    label="Key header"
+                    hint="Leave blank for Authorization: Bearer."
+                    placeholder="api-key"
+                    autocomplete="off"
+                    maxlength="64"
+                    optional=true
+                />
+            </div>
             {clear}
         </div>
     }
@@ -279,6 +368,7 @@ pub fn Effective(effective: EffectiveProvider, state: &'static str) -> impl Into
         ("Model", effective.model),
         ("Endpoint", effective.endpoint),
         ("Dimensions", effective.dimensions.map(|n| n.to_string())),
+        ("Adjustments", Some(effective.learned).filter(|words| !words.is_empty())),
     ];
     let facts = facts
         .into_iter()

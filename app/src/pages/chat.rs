@@ -18,7 +18,13 @@ pub const PATH: &str = "/settings/chat";
 pub static OWN: EndpointKind = EndpointKind {
     path: PATH,
     page: PATH,
-    formats: &[("openai", "OpenAI-compatible"), ("ollama", "Ollama"), ("llamacpp", "llama.cpp")],
+    formats: &[
+        ("openai", "OpenAI-compatible"),
+        ("ollama", "Ollama"),
+        ("llamacpp", "llama.cpp"),
+        ("anthropic", "Anthropic"),
+    ],
+    has_thinking: true,
     url_example: "http://localhost:11434",
     model_example: "llama3.2",
     test_hint: "Test asks the model for the capital of France.",

@@ -26,6 +26,7 @@ static OWN: EndpointKind = EndpointKind {
         ("ollama", "Ollama"),
         ("custom_http", "llama.cpp or TEI, native"),
     ],
+    has_thinking: false,
     url_example: "http://localhost:11434",
     model_example: "nomic-embed-text",
     test_hint: "Test sends two short sample sentences, none of your memories.",

@@ -13,6 +13,8 @@ pub struct EffectiveProvider {
     pub endpoint: Option<String>,
     /// Of an embedding model, once it has answered.
     pub dimensions: Option<i32>,
+    /// What the endpoint refused and is no longer sent; empty: nothing.
+    pub learned: String,
 }
 
 /// A saved endpoint, as its form starts.
@@ -23,6 +25,8 @@ pub struct EndpointView {
     pub has_key: bool,
     /// The form starts with the host of the chat model; nothing is saved.
     pub is_from_chat: bool,
+    /// Providers to start from, slug and name.
+    pub vendors: Vec<(&'static str, &'static str)>,
     /// What an embedding model wants before its texts; none for chat.
     pub presets: Vec<PresetView>,
 }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::ClusterNode;
 
 /// Not distributed, because not found by the user alone; docs/scaling.md says why of each. All other tables are.
-pub const NOT_DISTRIBUTED: [&str; 22] = [
+pub const NOT_DISTRIBUTED: [&str; 23] = [
     "operators",
     "users",
     "_sqlx_migrations",
@@ -14,6 +14,7 @@ pub const NOT_DISTRIBUTED: [&str; 22] = [
     "allowed_endpoints",
     "backup_state",
     "backups",
+    "endpoint_dialects",
     "erasure_notes",
     "erasure_receipts",
     "invitations",

@@ -15,8 +15,9 @@ use time::{Duration, OffsetDateTime};
 
 use self::send::{Answered, SpaceTrouble};
 use super::model::{PendingPassage, Space, TokenSigns, tokens_of};
-use super::query::OTHER_WIDTH;
+use super::query::{OTHER_WIDTH, WAIT_MAX};
 use super::spaces::Spaces;
+use super::store::set_wait;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::{Tx, UserId, note_changes};
 use crate::input::sentence;
@@ -152,7 +153,7 @@ impl Embeddings {
         if !waits {
             return Ok(Drained::Done);
         }
-        if let Some(again) = space.retry_at.filter(|at| *at > now) {
+        if let Some(again) = space.retry_at.max(space.wait_until).filter(|at| *at > now) {
             return Ok(Drained::Later(again));
         }
         let sent = self.send_pending(user, of, pace, slice).await?;
@@ -361,6 +362,9 @@ impl Embeddings {
         let failures = store::count_failures(&mut tx, user, space.id).await?;
         let retry_at = self.now() + back_off(failures, trouble.retry_after);
         store::set_problem(&mut tx, user, space.id, &trouble.sentence, retry_at).await?;
+        if trouble.retry_after.is_some() {
+            set_wait(&mut tx, user, space.id, retry_at).await?;
+        }
         tx.commit().await?;
         tracing::warn!(
             user = user.0,
@@ -394,7 +398,10 @@ impl Embeddings {
         let in_force = in_force.filter(|p| p.system_provider_id == Some(id));
         let mut settings = settings.clone();
         settings.endpoint.sealed_key = match in_force {
-            Some(provider) => provider.endpoint.sealed_key,
+            Some(provider) => {
+                settings.endpoint.key_header = provider.endpoint.key_header;
+                provider.endpoint.sealed_key
+            }
             None => {
                 let mut conn = self.db.system_connection().await?;
                 settings::store::find_system_key(&mut conn, id).await?
@@ -452,9 +459,8 @@ fn back_off(failures: i32, retry_after: Option<StdDuration>) -> Duration {
     let doublings = failures.clamp(0, 10).unsigned_abs();
     let planned = (BACK_OFF * 2_i32.pow(doublings)).min(BACK_OFF_MAX);
     let jittered: Duration = planned * rand::rng().random_range(0.75..1.25_f64);
-    let asked = retry_after.and_then(|d| Duration::try_from(d).ok());
-    // An endpoint may ask for one hour at most.
-    jittered.max(asked.unwrap_or(Duration::ZERO).min(Duration::hours(1)))
+    let asked = retry_after.and_then(|d| Duration::try_from(d.min(WAIT_MAX)).ok());
+    jittered.max(asked.unwrap_or(Duration::ZERO))
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub struct EmbeddingOverview {
     pub settings: UserEmbeddingSettings,
     pub system: SystemEmbeddingSettings,
     pub effective: Effective<SpaceSettings>,
+    /// What was learned of the effective endpoint, in words.
+    pub learned: Vec<&'static str>,
     /// The builtin model of the effective settings, if its files are missing.
     pub missing_model: Option<BuiltinModel>,
     /// The space that searches use.
@@ -85,7 +87,12 @@ impl Embeddings {
         tx.commit().await?;
         let is_declined = settings.awaited(&effective).is_none()
             && effective.settings().is_some_and(|wanted| !spaces.has(wanted));
+        let learned = match effective.settings() {
+            Some(wanted) => self.shared.embedder.learned(&wanted.endpoint).await,
+            None => Vec::new(),
+        };
         Ok(EmbeddingOverview {
+            learned,
             serving: spaces.serving().cloned(),
             missing_model: effective.settings().and_then(|wanted| self.missing_model(wanted)),
             settings,

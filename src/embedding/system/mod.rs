@@ -17,7 +17,7 @@ use crate::providers::settings::{
     self, EndpointForm, EndpointKind, EndpointPurpose, Pace, ParsedEmbedding, SYSTEM_EMBEDDING_KEY,
     SpaceSettings, SystemEmbeddingSettings, parse_allowed_endpoint,
 };
-use crate::providers::{EmbeddingReport, ProviderError, Reach};
+use crate::providers::{EmbeddingReport, Reach, Tested};
 
 /// The result of an admin's change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Embeddings {
     pub async fn test_system(
         &self,
         form: &EndpointForm<'_>,
-    ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
+    ) -> Result<Tested<EmbeddingReport>, EmbeddingError> {
         let kept = self.system_settings().await?.provider;
         let parsed = self.parse_system(form, kept.as_ref())?;
         self.test(parsed, SYSTEM_EMBEDDING_KEY, Reach::Private).await

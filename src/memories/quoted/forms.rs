@@ -58,7 +58,7 @@ impl Forms {
             has_chat: count(is_chat_head),
             has_dialogue: count(|line| line.starts_with("— ")),
             has_table: count(is_row),
-            has_code: text.lines().any(|line| is_code_line(line) || begins_code(line)),
+            has_code: without_fences(text).any(|line| is_code_line(line) || begins_code(line)),
         }
     }
 
@@ -70,13 +70,23 @@ impl Forms {
     /// Whether a line is pasted by its form.
     pub fn is_pasted(&self, line: &str) -> bool {
         let plain = line.trim();
-        let is_comment = ["#", "--", "*", "%", "//"].iter().any(|mark| plain.starts_with(mark));
+        let is_comment = ["#", "--", "%", "//"].iter().any(|mark| plain.starts_with(mark))
+            || line.starts_with(' ') && plain.starts_with('*');
         is_code_line(line)
             || self.has_code && (is_comment || begins_code(line))
             || self.has_dialogue && plain.starts_with("— ")
             || self.has_table && is_row(plain)
             || is_data(plain)
     }
+}
+
+fn without_fences(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = super::is_fence(line.trim());
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// A letter begins: all that follows is of its author.
@@ -120,6 +130,7 @@ fn is_code_line(line: &str) -> bool {
 
 /// Of a table: three or more cells.
 fn is_row(line: &str) -> bool {
+    let line = line.replace("; ", " ");
     [';', '\t', '|'].iter().any(|mark| line.matches(*mark).count() >= 2) && !line.contains("||")
 }
 

@@ -11,7 +11,7 @@ use crate::providers::settings::{
     self, Effective, EndpointForm, EndpointKind, EndpointSettings, ParsedEndpoint, SYSTEM_CHAT_KEY,
     SystemChatSettings, UserChatSettings, own_chat_key, parse_cap,
 };
-use crate::providers::{ProviderError, Reach};
+use crate::providers::{Reach, Tested};
 use crate::replay::{NotedAct, note_own};
 
 /// Other settings of a user.
@@ -25,6 +25,8 @@ pub struct ChatLimits<'a> {
 pub struct ChatOverview {
     pub settings: UserChatSettings,
     pub effective: Effective<EndpointSettings>,
+    /// What was learned of the effective endpoint, in words.
+    pub learned: Vec<&'static str>,
     /// The daily token limit of the effective endpoint, or of the one that would be effective.
     pub cap: i64,
     /// The limit without the user's own.
@@ -42,8 +44,14 @@ impl Chat {
         let spent = spend::store::list_days(&mut tx, user, today - SHOWN_DAYS).await?;
         tx.commit().await?;
         let unset = UserChatSettings { daily_token_cap: None, ..settings.clone() };
+        let effective = settings.effective(&system);
+        let learned = match effective.settings() {
+            Some(endpoint) => self.model.learned(endpoint).await,
+            None => Vec::new(),
+        };
         Ok(ChatOverview {
-            effective: settings.effective(&system),
+            effective,
+            learned,
             cap: settings.cap(&system),
             server_cap: unset.cap(&system),
             settings,
@@ -130,7 +138,7 @@ impl Chat {
         &self,
         user: UserId,
         form: &EndpointForm<'_>,
-    ) -> Result<Result<ChatReport, ProviderError>, ChatError> {
+    ) -> Result<Tested<ChatReport>, ChatError> {
         let (kept, _) = self.settings(user).await?;
         let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept.own)?;
         let reach = self.reach(user, &parsed.url).await?;
@@ -165,7 +173,7 @@ impl Chat {
     pub async fn test_system(
         &self,
         form: &EndpointForm<'_>,
-    ) -> Result<Result<ChatReport, ProviderError>, ChatError> {
+    ) -> Result<Tested<ChatReport>, ChatError> {
         let kept = self.system().await?.endpoint;
         let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept)?;
         let endpoint = parsed.open(&self.sealer, SYSTEM_CHAT_KEY, Reach::Private)?;

@@ -1,5 +1,6 @@
 //! A prompt to a chat model, and its answer. Neither enters a log, an error or a metric.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,6 +11,11 @@ use super::wire::ChatAnswer;
 use super::{CHARS_A_TOKEN, ChatPurpose, TOKEN_BYTES_MAX};
 use crate::providers::Endpoint;
 use crate::providers::client::{AROUND_BYTES_MAX, Target};
+use crate::providers::dialect::Dialect;
+use crate::providers::thinking::Thinking;
+
+/// How much longer an answer may be that comes in parts: each token is an event with all that is around it.
+const STREAM_TIMES: usize = 8;
 
 /// The HTTP target for an answer of up to `max_tokens` tokens.
 pub(super) fn target(endpoint: &Endpoint, max_tokens: u32) -> Target<'_> {
@@ -17,6 +23,9 @@ pub(super) fn target(endpoint: &Endpoint, max_tokens: u32) -> Target<'_> {
     let answer_bytes = tokens.saturating_mul(TOKEN_BYTES_MAX);
     Target {
         answer_bytes_max: answer_bytes.saturating_add(AROUND_BYTES_MAX),
+        stream_bytes_max: answer_bytes
+            .saturating_mul(STREAM_TIMES)
+            .saturating_add(AROUND_BYTES_MAX),
         ..Target::of_list(endpoint)
     }
 }
@@ -78,6 +87,39 @@ impl ChatRequest<'_> {
     /// The maximum tokens of the call, which are reserved before it.
     pub fn estimated_tokens_max(&self) -> u64 {
         self.estimated_tokens_in() + u64::from(self.max_tokens)
+    }
+
+    /// The messages in this dialect: without the system's role, and with the command not to think.
+    pub(super) fn messages_in(&self, dialect: Dialect) -> Cow<'_, [ChatMessage]> {
+        let has_command = dialect.thinking == Some(Thinking::Command);
+        if !dialect.no_system_role && !has_command {
+            return Cow::Borrowed(self.messages);
+        }
+        let mut messages: Vec<ChatMessage> = Vec::with_capacity(self.messages.len());
+        for message in self.messages {
+            match messages.last_mut() {
+                // Of one role after the other: a template without the system's role wants turns.
+                Some(last)
+                    if dialect.no_system_role
+                        && last.role != ChatRole::Assistant
+                        && message.role == ChatRole::User =>
+                {
+                    last.role = ChatRole::User;
+                    last.content = format!("{}\n\n{}", last.content, message.content);
+                }
+                _ => messages.push(message.clone()),
+            }
+        }
+        let mut of_user = messages.iter_mut().filter(|message| message.role != ChatRole::Assistant);
+        if let Some(last) = of_user.next_back() {
+            if dialect.no_system_role {
+                last.role = ChatRole::User;
+            }
+            if has_command {
+                last.content.push_str(" /no_think");
+            }
+        }
+        Cow::Owned(messages)
     }
 
     /// Bytes of the prompt: where a token is one or two bytes, characters underestimate.

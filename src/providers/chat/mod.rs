@@ -2,14 +2,17 @@
 //! and settled, and holds no connection while it runs. Independent of embedding: nothing here changes a
 //! vector.
 
+mod anthropic;
 mod change;
-mod dialect;
 mod message;
 mod model;
 mod ollama;
 mod openai;
+mod refused;
 mod report;
+mod said;
 pub mod spend;
+mod stream;
 mod wire;
 
 use std::time::Duration;
@@ -20,6 +23,7 @@ pub use model::ChatModel;
 pub use report::ChatReport;
 pub use spend::{CapReached, DaySpend, Spent};
 
+use super::client::HttpAnswer;
 use super::settings::{
     self, Effective, EndpointOwner, EndpointSettings, SYSTEM_CHAT_KEY, SystemChatSettings,
     UserChatSettings, own_chat_key,
@@ -89,6 +93,13 @@ impl ChatError {
             Self::Database(_) => "database_unavailable",
         }
     }
+}
+
+/// Reads any endpoint's answer to a question for JSON; sends nothing. For fuzzing.
+pub fn read_chat_answer(status: u16, body: Vec<u8>) -> Result<String, ProviderError> {
+    let answer = HttpAnswer { status, retry_after: None, is_html: false, body };
+    let said = wire::read(&answer, Some(&report::schema()));
+    said.map(|said| said.text).map_err(|refusal| refusal.error)
 }
 
 /// The model that serves a user, ready to be called.

@@ -2,14 +2,15 @@
 //! the context size is set explicitly: to one of a few sizes, since it reloads the model for each.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
-use super::dialect::Dialect;
 use super::message::{ChatMessage, ChatRequest, target};
 use super::wire::{self, ChatAnswer};
-use crate::providers::client::{Http, HttpAnswer};
-use crate::providers::{Endpoint, EndpointUrl, ProviderError};
+use crate::providers::client::Http;
+use crate::providers::dialect::Dialect;
+use crate::providers::wire::EndpointRefusal;
+use crate::providers::{Endpoint, ProviderError};
 
 /// Minimum and maximum tokens of prompt and answer together.
 const CONTEXT_MIN: u64 = 4_096;
@@ -27,6 +28,9 @@ struct OllamaChatRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'a Value>,
     options: Options,
+    /// How the model is asked not to think.
+    #[serde(flatten)]
+    thinking: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -37,42 +41,34 @@ struct Options {
     temperature: Option<f32>,
 }
 
-/// The raw answer, and its parsed content.
 pub(super) async fn ask(
     http: &Http,
     endpoint: &Endpoint,
     request: &ChatRequest<'_>,
     dialect: Dialect,
-) -> Result<(HttpAnswer, Result<ChatAnswer, ProviderError>), ProviderError> {
+    url: Url,
+) -> Result<ChatAnswer, EndpointRefusal> {
     let body = OllamaChatRequest {
         model: &endpoint.model,
-        messages: request.messages,
+        messages: &request.messages_in(dialect),
         stream: false,
-        format: request.schema.filter(|_| dialect.knows_schema),
+        format: request.schema.filter(|_| !dialect.no_schema),
         options: Options {
             num_predict: request.max_tokens,
             num_ctx: context(request.bytes(), request.max_tokens),
-            temperature: dialect.knows_temperature.then_some(request.temperature),
+            temperature: (!dialect.no_temperature).then_some(request.temperature),
         },
+        thinking: dialect.thinking_parameter(),
     };
-    let answer = http.post(target(endpoint, request.max_tokens), chat_url(&endpoint.url), &body);
+    let answer = http.post(target(endpoint, request.max_tokens), url, &body);
     let answer = answer.await.map_err(ProviderError::of_chat)?;
-    let said = wire::ollama(&answer);
-    Ok((answer, said))
+    wire::read(&answer, request.schema)
 }
 
 fn context(bytes: usize, max_tokens: u32) -> u64 {
     let asked = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_A_TOKEN;
     let needed = asked + u64::from(max_tokens) + TEMPLATE_TOKENS;
     needed.next_power_of_two().clamp(CONTEXT_MIN, CONTEXT_MAX)
-}
-
-/// Accepts a base address, one that ends in `/api`, or one that ends in `/api/chat`.
-fn chat_url(url: &EndpointUrl) -> Url {
-    let path = url.path();
-    let base = path.strip_suffix("/chat").unwrap_or(path);
-    let base = base.strip_suffix("/api").unwrap_or(base);
-    url.with_path(&format!("{base}/api/chat"))
 }
 
 #[cfg(test)]

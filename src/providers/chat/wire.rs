@@ -1,14 +1,13 @@
-//! Parses the answers of chat endpoints, and maps their refusals to our errors. Error texts are searched for
-//! hints and never repeated.
+//! Reads the answers of chat endpoints, wherever the text stands in them, and maps their refusals to our errors.
+//! Error texts are searched for hints and never repeated.
 
-use std::fmt;
+use serde_json::Value;
 
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-
+use super::said::Said;
+use super::stream;
 use crate::providers::client::HttpAnswer;
-use crate::providers::{NotChat, ProviderError, models, wire};
+use crate::providers::wire::{self, EndpointRefusal};
+use crate::providers::{NotChat, ProviderError, models};
 
 /// How servers say that a model is not a chat model.
 const NO_CHAT_MODEL: [&str; 4] = [
@@ -18,6 +17,9 @@ const NO_CHAT_MODEL: [&str; 4] = [
     "not supported in the v1/chat/completions",
 ];
 
+/// How APIs say that an answer was cut off.
+const CUT_OFF: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "MAX_TOKENS"];
+
 /// A model's text, and the server's metadata.
 pub(super) struct ChatAnswer {
     pub(super) text: String,
@@ -25,145 +27,88 @@ pub(super) struct ChatAnswer {
     pub(super) tokens_out: Option<u64>,
     pub(super) model: Option<String>,
     pub(super) is_cut_off: bool,
+    /// It reasoned before it answered.
+    pub(super) has_reasoned: bool,
 }
 
-#[derive(Deserialize)]
-struct OpenaiAnswer {
-    model: Option<String>,
-    choices: Vec<AnswerChoice>,
-    usage: Option<Usage>,
-}
-
-#[derive(Deserialize)]
-struct AnswerChoice {
-    message: AnswerMessage,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct AnswerMessage {
-    content: Option<Content>,
-}
-
-/// A text, or a list of its parts.
-struct Content(String);
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}
-
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or parts of one")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-        Ok(Content(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
-        let mut text = String::new();
-        while let Some(part) = parts.next_element::<ContentPart>()? {
-            text.push_str(&part.text.unwrap_or_default());
-        }
-        Ok(Content(text))
-    }
-}
-
-#[derive(Deserialize)]
-struct ContentPart {
-    text: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Usage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct OllamaAnswer {
-    model: Option<String>,
-    message: AnswerMessage,
-    done_reason: Option<String>,
-    prompt_eval_count: Option<u64>,
-    eval_count: Option<u64>,
-}
-
-/// Some gateways report an upstream failure with status 200.
-#[derive(Deserialize)]
-struct RefusalBody<'a> {
-    #[serde(borrow)]
-    error: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct FailureCode {
-    code: u16,
-}
-
-pub(super) fn openai(answer: &HttpAnswer) -> Result<ChatAnswer, ProviderError> {
-    let body: OpenaiAnswer = body(answer)?;
-    let choice = body.choices.into_iter().next();
-    let choice = choice.ok_or(ProviderError::NotChat(NotChat::NoText))?;
-    let is_cut_off = choice.finish_reason.as_deref() == Some("length");
-    let usage = body.usage;
-    Ok(ChatAnswer {
-        text: text(choice.message, is_cut_off)?,
-        tokens_in: usage.as_ref().and_then(|u| u.prompt_tokens),
-        tokens_out: usage.as_ref().and_then(|u| u.completion_tokens),
-        model: body.model.and_then(|name| models::fit_to_show(&name)),
-        is_cut_off,
-    })
-}
-
-pub(super) fn ollama(answer: &HttpAnswer) -> Result<ChatAnswer, ProviderError> {
-    let body: OllamaAnswer = body(answer)?;
-    let is_cut_off = body.done_reason.as_deref() == Some("length");
-    Ok(ChatAnswer {
-        text: text(body.message, is_cut_off)?,
-        tokens_in: body.prompt_eval_count,
-        tokens_out: body.eval_count,
-        model: body.model.and_then(|name| models::fit_to_show(&name)),
-        is_cut_off,
-    })
-}
-
-/// A reasoning model may use up its tokens before it answers.
-fn text(message: AnswerMessage, is_cut_off: bool) -> Result<String, ProviderError> {
-    match message.content {
-        Some(Content(text)) => Ok(text),
-        None if is_cut_off => Ok(String::new()),
-        None => Err(ProviderError::NotChat(NotChat::NoText)),
-    }
-}
-
-fn body<T: DeserializeOwned>(answer: &HttpAnswer) -> Result<T, ProviderError> {
+/// `schema`: the question asks for JSON by it.
+pub(super) fn read(
+    answer: &HttpAnswer,
+    schema: Option<&Value>,
+) -> Result<ChatAnswer, EndpointRefusal> {
     if !(200..300).contains(&answer.status) {
-        return Err(refusal(answer));
+        return Err(EndpointRefusal::of(answer, refusal(answer)));
     }
     if wire::looks_like_html(answer) {
-        return Err(ProviderError::NotChat(NotChat::Html));
+        return Err(ProviderError::NotChat(NotChat::Html).into());
     }
-    serde_json::from_slice(&answer.body).map_err(|error| {
-        if let Ok(RefusalBody { error }) = serde_json::from_slice(&answer.body) {
-            let code: Option<FailureCode> = serde_json::from_str(error.get()).ok();
-            return ProviderError::Server {
-                status: code.map_or(500, |FailureCode { code }| code),
-                retry_after: answer.retry_after,
-            };
-        }
-        ProviderError::NotChat(match error.is_eof() {
-            true => NotChat::HalfABody,
-            false => NotChat::Shape,
-        })
+    let body = stream::whole(&answer.body).map_err(ProviderError::NotChat)?;
+    let Some(message) = message(&body) else {
+        return Err(no_message(answer, &body));
+    };
+    let choice = &body["choices"][0];
+    let ends = [
+        &choice["finish_reason"],
+        &body["done_reason"],
+        &body["stop_reason"],
+        &body["candidates"][0]["finishReason"],
+        &body["incomplete_details"]["reason"],
+    ];
+    let is_cut_off = ends.iter().any(|end| end.as_str().is_some_and(|end| CUT_OFF.contains(&end)));
+    let said = Said::of(message);
+    let count = |names: [&Value; 4]| names.iter().find_map(|count| count.as_u64());
+    let (usage, google) = (&body["usage"], &body["usageMetadata"]);
+    Ok(ChatAnswer {
+        has_reasoned: said.has_reasoned(),
+        text: said.text(schema, is_cut_off)?,
+        tokens_in: count([
+            &usage["prompt_tokens"],
+            &usage["input_tokens"],
+            &body["prompt_eval_count"],
+            &google["promptTokenCount"],
+        ]),
+        tokens_out: count([
+            &usage["completion_tokens"],
+            &usage["output_tokens"],
+            &body["eval_count"],
+            &google["candidatesTokenCount"],
+        ]),
+        model: body["model"].as_str().and_then(models::fit_to_show),
+        is_cut_off,
     })
+}
+
+/// The message of the API formats of OpenAI, Ollama, Anthropic, OpenAI's responses and Gemini.
+fn message(body: &Value) -> Option<&Value> {
+    let choice = &body["choices"][0];
+    let found = [&choice["message"], &choice["delta"], &body["message"]];
+    if let Some(message) = found.into_iter().find(|message| message.is_object()) {
+        return Some(message);
+    }
+    if choice["text"].is_string() {
+        return Some(choice);
+    }
+    let content = &body["candidates"][0]["content"];
+    if content.is_object() {
+        return Some(content);
+    }
+    let has_answer = ["content", "output", "output_text", "response"];
+    has_answer.iter().any(|name| body.get(*name).is_some()).then_some(body)
+}
+
+fn no_message(answer: &HttpAnswer, body: &Value) -> EndpointRefusal {
+    // Some gateways report an upstream failure with status 200.
+    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+        let code = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+        let retry_after = answer.retry_after;
+        let status = code.unwrap_or(500);
+        return EndpointRefusal::of(answer, ProviderError::Server { status, retry_after });
+    }
+    ProviderError::NotChat(match body.get("choices").is_some_and(Value::is_array) {
+        true => NotChat::NoText,
+        false => NotChat::Shape,
+    })
+    .into()
 }
 
 fn refusal(answer: &HttpAnswer) -> ProviderError {

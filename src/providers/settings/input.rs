@@ -12,9 +12,10 @@ use crate::seal::{SealError, Sealer, SecretOwner};
 const MODEL_CHARS_MAX: usize = 200;
 const PREFIX_CHARS_MAX: usize = 500;
 const KEY_CHARS_MAX: usize = 4_000;
+const KEY_HEADER_CHARS_MAX: usize = 64;
 const DIMENSIONS_MAX: i32 = MAX_DIMENSIONS as i32;
 
-/// The fields of an endpoint form, as posted; chat has the first seven. It holds a key, so it has no `Debug`.
+/// The fields of an endpoint form, as posted; chat has the first nine. It holds a key, so it has no `Debug`.
 #[derive(Clone, Copy, Default)]
 pub struct EndpointForm<'a> {
     /// Use the user's own endpoint.
@@ -24,6 +25,10 @@ pub struct EndpointForm<'a> {
     pub model: &'a str,
     pub key: &'a str,
     pub clear_key: bool,
+    /// See [`Endpoint::key_header`].
+    pub key_header: &'a str,
+    /// Of chat alone.
+    pub is_thinking_off: bool,
     /// The key that was typed before a confirmation, sealed ([`ParsedEndpoint::stage`]).
     pub staged: &'a str,
     pub dimensions: &'a str,
@@ -56,14 +61,20 @@ impl EndpointKind {
         let known = match self {
             Self::SystemEmbeddings => return Ok(ProviderType::Llamacpp),
             Self::OwnEmbeddings => {
-                [ProviderType::Ollama, ProviderType::Openai, ProviderType::CustomHttp]
+                &[ProviderType::Ollama, ProviderType::Openai, ProviderType::CustomHttp][..]
             }
-            Self::Chat => [ProviderType::Openai, ProviderType::Ollama, ProviderType::Llamacpp],
+            Self::Chat => &[
+                ProviderType::Openai,
+                ProviderType::Ollama,
+                ProviderType::Llamacpp,
+                ProviderType::Anthropic,
+            ],
         };
-        let found = known.into_iter().find(|known| known.as_str() == text);
+        let found = known.iter().copied().find(|known| known.as_str() == text);
         found.ok_or_else(|| {
-            let [a, b, c] = known;
-            let sentence = format!("`provider_type` is not known; give {a}, {b} or {c}.");
+            let known: Vec<&str> = known.iter().map(|known| known.as_str()).collect();
+            let known = known.join(", ");
+            let sentence = format!("`provider_type` is not known; give one of {known}.");
             Invalid::new("provider_type", "invalid_provider_type", sentence)
         })
     }
@@ -86,7 +97,7 @@ pub struct ParsedEndpoint {
 }
 
 impl ParsedEndpoint {
-    /// `kept` is the stored endpoint: its key is kept only if the URL is unchanged.
+    /// `kept` is the stored endpoint: its key is kept only for the same scheme, host and port.
     pub fn parse(
         form: &EndpointForm<'_>,
         kind: EndpointKind,
@@ -96,7 +107,10 @@ impl ParsedEndpoint {
         let url = EndpointUrl::parse("url", form.url)?;
         check_text("model", form.model, MODEL_CHARS_MAX)?;
         let model = form.model.trim();
-        let needs_model = matches!(provider_type, ProviderType::Ollama | ProviderType::Openai);
+        let needs_model = matches!(
+            provider_type,
+            ProviderType::Ollama | ProviderType::Openai | ProviderType::Anthropic
+        );
         if model.is_empty() && needs_model {
             let example = kind.example();
             return Err(Invalid::new(
@@ -108,11 +122,13 @@ impl ParsedEndpoint {
         let typed_key = parse_key(form.key)?;
         let sealed_key = kept.sealed_key.clone();
         let sealed_key = sealed_key.filter(|_| typed_key.is_none() && !form.clear_key);
-        if sealed_key.is_some() && kept.url != url.as_str() {
+        let is_of_host =
+            EndpointUrl::parse("url", &kept.url).is_ok_and(|kept| kept.is_beside(&url));
+        if sealed_key.is_some() && !is_of_host {
             return Err(Invalid::new(
                 "key",
                 "key_again",
-                "`key` must be given again when the URL changes, so that it reaches nobody else; or choose to send none.",
+                "`key` must be given again when the URL changes its host, so that it reaches nobody else; or choose to send none.",
             ));
         }
         Ok(Self {
@@ -121,6 +137,8 @@ impl ParsedEndpoint {
                 url: url.as_str().to_owned(),
                 model: model.to_owned(),
                 sealed_key,
+                key_header: parse_key_header(form.key_header)?,
+                is_thinking_off: form.is_thinking_off && kind == EndpointKind::Chat,
             },
             url,
             typed_key,
@@ -183,6 +201,43 @@ fn parse_key(text: &str) -> Result<Option<ApiKey>, Invalid> {
         ));
     }
     Ok((!key.is_empty()).then(|| ApiKey::new(key)))
+}
+
+/// Headers that the client sets, or that would change who asks.
+const NO_KEY_HEADERS: [&str; 14] = [
+    "host",
+    "connection",
+    "cookie",
+    "te",
+    "trailer",
+    "upgrade",
+    "expect",
+    "user-agent",
+    "forwarded",
+    "keep-alive",
+    "origin",
+    "referer",
+    "accept",
+    "anthropic-version",
+];
+const NO_KEY_PREFIXES: [&str; 6] =
+    ["accept-", "content-", "proxy-", "sec-", "transfer-", "x-forwarded-"];
+
+/// In lower case; empty: `Authorization: Bearer`.
+fn parse_key_header(text: &str) -> Result<String, Invalid> {
+    let name = text.trim().to_ascii_lowercase();
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let is_taken = NO_KEY_HEADERS.contains(&name.as_str())
+        || NO_KEY_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    match name.as_str() {
+        "authorization" => Ok(String::new()),
+        _ if is_name && !is_taken && name.len() <= KEY_HEADER_CHARS_MAX => Ok(name),
+        _ => Err(Invalid::new(
+            "key_header",
+            "invalid_key_header",
+            "`key_header` is no header that carries a key; give one such as api-key or x-api-key, or leave it empty for Authorization: Bearer.",
+        )),
+    }
 }
 
 /// The parsed form of an embedding endpoint.
@@ -331,6 +386,8 @@ mod tests {
         model: "nomic-embed-text",
         key: "",
         clear_key: false,
+        key_header: "",
+        is_thinking_off: false,
         staged: "",
         dimensions: "",
         preset: "",
@@ -372,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_must_be_given_again_when_the_url_changes() {
+    fn a_key_must_be_given_again_when_scheme_host_or_port_changes() {
         let kept = EndpointSettings {
             url: URL.to_owned(),
             sealed_key: Some(vec![1]),
@@ -383,9 +440,14 @@ mod tests {
                 let parsed = ParsedEndpoint::parse(&form, kind, &kept)?;
                 Ok::<_, Invalid>((parsed.settings.sealed_key, parsed.typed_key))
             };
-            assert_eq!(keys(FORM), Ok((Some(vec![1]), None)));
+            let elsewhere = EndpointForm { url: "https://api.example.com/v2/embeddings", ..FORM };
+            for of_host in [FORM, elsewhere] {
+                assert_eq!(keys(of_host), Ok((Some(vec![1]), None)));
+            }
             let moved = EndpointForm { url: "https://evil.example.com/v1", ..FORM };
-            assert_eq!(keys(moved).unwrap_err().code, "key_again");
+            for url in [moved.url, "http://api.example.com/v1", "https://api.example.com:8443/v1"] {
+                assert_eq!(keys(EndpointForm { url, ..FORM }).unwrap_err().code, "key_again");
+            }
             let typed = keys(EndpointForm { key: "sk-2", ..moved });
             assert_eq!(typed, Ok((None, Some(ApiKey::new("sk-2")))));
             let cleared = keys(EndpointForm { clear_key: true, ..moved });
@@ -404,6 +466,9 @@ mod tests {
             ("dimensions", EndpointForm { dimensions: "1536", ..FORM }),
             ("dimensions", EndpointForm { dimensions: "many", ..FORM }),
             ("key", EndpointForm { key: "a b", ..FORM }),
+            ("key_header", EndpointForm { key_header: "Host", ..FORM }),
+            ("key_header", EndpointForm { key_header: "x-forwarded-for", ..FORM }),
+            ("key_header", EndpointForm { key_header: "api key", ..FORM }),
             ("query_prefix", EndpointForm { query_prefix: &long, ..FORM }),
             ("batch_size", EndpointForm { batch_size: "0", ..FORM }),
             ("concurrency", EndpointForm { concurrency: "9", ..FORM }),
@@ -417,7 +482,8 @@ mod tests {
     fn what_makes_vectors_alone_is_no_chat_endpoint() {
         for refused in ["builtin", "custom_http", "", "nonsense"] {
             let parsed = EndpointKind::Chat.parse_type(refused);
-            let sentence = "`provider_type` is not known; give openai, ollama or llamacpp.";
+            let sentence =
+                "`provider_type` is not known; give one of openai, ollama, llamacpp, anthropic.";
             assert_eq!(parsed.unwrap_err().sentence, sentence, "{refused}");
         }
     }

@@ -43,6 +43,10 @@ pub struct EndpointSettings {
     pub url: String,
     pub model: String,
     pub sealed_key: Option<Vec<u8>>,
+    /// See [`Endpoint::key_header`].
+    pub key_header: String,
+    /// See [`Endpoint::is_thinking_off`].
+    pub is_thinking_off: bool,
 }
 
 impl Default for EndpointSettings {
@@ -52,6 +56,8 @@ impl Default for EndpointSettings {
             url: String::new(),
             model: String::new(),
             sealed_key: None,
+            key_header: String::new(),
+            is_thinking_off: false,
         }
     }
 }
@@ -77,6 +83,8 @@ impl EndpointSettings {
             model: self.model.clone(),
             dimensions: None,
             key: key.map(ApiKey::new),
+            key_header: self.key_header.clone(),
+            is_thinking_off: self.is_thinking_off,
             reach,
         })
     }

@@ -17,7 +17,7 @@ pub async fn find_embedding_settings(
 ) -> Result<Option<UserEmbeddingSettings>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
-                  document_prefix, sealed_key, batch_size, concurrency, pause_ms, declined,
+                  document_prefix, sealed_key, key_header, batch_size, concurrency, pause_ms, declined,
                   paused_at IS NOT NULL AS "is_paused!"
            FROM embedding_settings WHERE user_id = $1"#,
         user.0,
@@ -33,6 +33,8 @@ pub async fn find_embedding_settings(
                 url: row.endpoint,
                 model: row.model,
                 sealed_key: row.sealed_key,
+                key_header: row.key_header,
+                is_thinking_off: false,
             },
             dimensions: row.dimensions,
             query_prefix: row.query_prefix,
@@ -59,12 +61,12 @@ pub async fn save_embedding_settings(
     sqlx::query!(
         "INSERT INTO embedding_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
              dimensions, query_prefix, document_prefix, sealed_key, batch_size, concurrency, pause_ms,
-             declined, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+             declined, updated_at, key_header)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
          ON CONFLICT (user_id) DO UPDATE
          SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6, dimensions = $7,
              query_prefix = $8, document_prefix = $9, sealed_key = $10, batch_size = $11, concurrency = $12,
-             pause_ms = $13, declined = $14, updated_at = $15,
+             pause_ms = $13, declined = $14, updated_at = $15, key_header = $16,
              paused_at = CASE WHEN NOT $2 THEN embedding_settings.paused_at END",
         user.0,
         settings.enabled,
@@ -81,6 +83,7 @@ pub async fn save_embedding_settings(
         pace.pause_ms,
         settings.declined,
         now,
+        own.endpoint.key_header,
     )
     .execute(conn)
     .await?;
@@ -94,7 +97,8 @@ pub async fn find_system_embedding_settings(
         r#"SELECT s.builtin_enabled, s.builtin_model, s.late_interaction, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
                   p.endpoint AS "endpoint?", p.model AS "model?", p.dimensions AS "dimensions?",
                   p.query_prefix AS "query_prefix?", p.document_prefix AS "document_prefix?",
-                  p.sealed_key IS NOT NULL AS "has_key!", p.sealed_key AS "sealed_key?"
+                  p.sealed_key IS NOT NULL AS "has_key!", p.sealed_key AS "sealed_key?",
+                  p.key_header AS "key_header?"
            FROM system_settings s LEFT JOIN system_providers p ON p.in_force"#
     )
     .fetch_one(conn)
@@ -114,6 +118,8 @@ pub async fn find_system_embedding_settings(
                 url: row.endpoint.unwrap_or_default(),
                 model: row.model.unwrap_or_default(),
                 sealed_key: row.sealed_key,
+                key_header: row.key_header.unwrap_or_default(),
+                is_thinking_off: false,
             },
             dimensions: row.dimensions,
             query_prefix: row.query_prefix.unwrap_or_default(),
@@ -253,8 +259,8 @@ pub async fn insert_system_provider(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "INSERT INTO system_providers (endpoint, model, dimensions, query_prefix, document_prefix,
-                                       sealed_key, in_force, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, true, $7)",
+                                       sealed_key, in_force, created_at, key_header)
+         VALUES ($1, $2, $3, $4, $5, $6, true, $7, $8)",
         settings.endpoint.url,
         settings.endpoint.model,
         settings.dimensions,
@@ -262,6 +268,7 @@ pub async fn insert_system_provider(
         settings.document_prefix,
         settings.endpoint.sealed_key,
         now,
+        settings.endpoint.key_header,
     )
     .execute(conn)
     .await?;
@@ -275,10 +282,11 @@ pub async fn update_system_provider(
     settings: &SpaceSettings,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE system_providers SET sealed_key = $2, query_prefix = $3 WHERE id = $1",
+        "UPDATE system_providers SET sealed_key = $2, query_prefix = $3, key_header = $4 WHERE id = $1",
         id,
         settings.endpoint.sealed_key,
         settings.query_prefix,
+        settings.endpoint.key_header,
     )
     .execute(conn)
     .await?;
@@ -290,7 +298,7 @@ pub async fn find_chat_settings(
     user: UserId,
 ) -> Result<Option<UserChatSettings>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, daily_token_cap,
+        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap,
                   purposes, paused_at IS NOT NULL AS "is_paused!"
            FROM chat_settings WHERE user_id = $1"#,
         user.0,
@@ -305,6 +313,8 @@ pub async fn find_chat_settings(
             url: row.endpoint,
             model: row.model,
             sealed_key: row.sealed_key,
+            key_header: row.key_header,
+            is_thinking_off: row.thinking_off,
         },
         daily_token_cap: row.daily_token_cap,
         purposes: Allowances::from_column(&row.purposes),
@@ -321,11 +331,11 @@ pub async fn save_chat_settings(
     let own = &settings.own;
     sqlx::query!(
         "INSERT INTO chat_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
-             sealed_key, daily_token_cap, purposes, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             sealed_key, daily_token_cap, purposes, updated_at, key_header, thinking_off)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
          ON CONFLICT (user_id) DO UPDATE
          SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6,
-             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10,
+             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10, key_header = $11, thinking_off = $12,
              paused_at = CASE WHEN NOT $2 THEN chat_settings.paused_at END",
         user.0,
         settings.enabled,
@@ -337,6 +347,8 @@ pub async fn save_chat_settings(
         settings.daily_token_cap,
         settings.purposes.as_column(),
         now,
+        own.key_header,
+        own.is_thinking_off,
     )
     .execute(conn)
     .await?;
@@ -391,7 +403,7 @@ pub async fn end_own_embeddings(conn: &mut PgConnection, user: UserId) -> Result
 
 pub async fn find_system_chat(conn: &mut PgConnection) -> Result<SystemChatSettings, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT provider_type, endpoint, model, sealed_key, daily_token_cap FROM system_chat_provider"
+        "SELECT provider_type, endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap FROM system_chat_provider"
     )
     .fetch_one(conn)
     .await?;
@@ -401,6 +413,8 @@ pub async fn find_system_chat(conn: &mut PgConnection) -> Result<SystemChatSetti
             url: row.endpoint,
             model: row.model,
             sealed_key: row.sealed_key,
+            key_header: row.key_header,
+            is_thinking_off: row.thinking_off,
         },
         daily_token_cap: row.daily_token_cap,
     })
@@ -415,13 +429,15 @@ pub async fn save_system_chat(
     sqlx::query!(
         "UPDATE system_chat_provider
          SET provider_type = $1, endpoint = $2, model = $3, sealed_key = $4, daily_token_cap = $5,
-             updated_at = $6",
+             updated_at = $6, key_header = $7, thinking_off = $8",
         endpoint.provider_type.as_str(),
         endpoint.url,
         endpoint.model,
         endpoint.sealed_key,
         system.daily_token_cap,
         now,
+        endpoint.key_header,
+        endpoint.is_thinking_off,
     )
     .execute(conn)
     .await?;

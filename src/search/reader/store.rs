@@ -64,8 +64,9 @@ pub async fn find_standing(
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
-                  s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
-                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
+                  s.document_prefix AS "document_prefix?", s.sealed_key, s.key_header AS "key_header?", s.system_provider_id,
+                  s.state AS "state?",
+                  s.problem, s.failures AS "failures?", s.retry_at, s.wait_until, s.created_at AS "created_at?", s.activated_at,
                   s.token_signs AS "token_signs?"
            FROM users u
            LEFT JOIN memory_revisions r ON r.user_id = u.id
@@ -98,11 +99,13 @@ pub async fn find_standing(
         query_prefix: row.query_prefix.unwrap_or_default(),
         document_prefix: row.document_prefix.unwrap_or_default(),
         sealed_key: row.sealed_key,
+        key_header: row.key_header.unwrap_or_default(),
         system_provider_id: row.system_provider_id,
         state: row.state.unwrap_or_default(),
         problem: row.problem,
         failures: row.failures.unwrap_or_default(),
         retry_at: row.retry_at,
+        wait_until: row.wait_until,
         created_at,
         activated_at: row.activated_at,
         retired_at: None,

@@ -1,7 +1,10 @@
 use keepsake::providers::chat::ChatPurpose;
+use serde_json::Value;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request};
 
 use super::{KEY, anna_with, ask, chat, form, use_server};
-use crate::support::{Browser, ChatServer, TestApp, TestUser, refused};
+use crate::support::{Browser, ChatServer, TestApp, TestUser, refused, said};
 
 const PAGE: &str = "/settings/chat";
 
@@ -14,6 +17,11 @@ fn fields<'a>(action: &'a str, url: &'a str, key: &'a str) -> Vec<(&'a str, &'a 
         ("model", "small"),
         ("key", key),
     ]
+}
+
+/// The same, with the other settings of an endpoint.
+fn sent<'a>(action: &'a str, url: &'a str, key: &'a str) -> Vec<(&'a str, &'a str)> {
+    [fields(action, url, key), vec![("key_header", "Api-Key"), ("thinking_off", "1")]].concat()
 }
 
 /// A server of its own, and its admin's browser.
@@ -77,6 +85,55 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
 }
 
 #[tokio::test]
+async fn a_provider_fills_the_form_in_and_what_test_finds_is_saved_without_javascript() {
+    let (app, anna, browser) = with_admin().await;
+    for (path, vendor, told) in [
+        (PAGE, "azure", &["https://RESOURCE.openai.azure.com/openai/v1", "value=\"api-key\""][..]),
+        (PAGE, "anthropic", &["https://api.anthropic.com/v1", "value=\"anthropic\" selected"]),
+        ("/admin/chat", "gemini", &["https://generativelanguage.googleapis.com/v1beta/openai"]),
+        ("/settings/embeddings", "tei", &["http://localhost:8080", "\"custom_http\" selected"]),
+        ("/admin/embeddings", "zhipu", &["https://open.bigmodel.cn/api/paas/v4"]),
+    ] {
+        let sent = [("action", "fill"), ("vendor", vendor)];
+        assert_tells(&browser, path, &sent, 200, told).await;
+        let sent = [("action", "fill"), ("vendor", "nobody")];
+        assert_tells(&browser, path, &sent, 422, &["`vendor` is not known; give one of"]).await;
+    }
+    let server = MockServer::start().await;
+    let answer = |request: &Request| match request.url.path() {
+        "/x/v1/chat/completions" if request.headers["api-key"] != KEY => refused(401, "no"),
+        "/x/v1/chat/completions"
+            if request.body_json::<Value>().unwrap()["temperature"].is_null() =>
+        {
+            said("{\"city\": \"Paris\"}")
+        }
+        "/x/v1/chat/completions" => refused(400, "no temperature"),
+        _ => refused(404, "nothing"),
+    };
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let (given, works) =
+        (format!("{}/x", server.uri()), format!("{}/x/v1/chat/completions", server.uri()));
+    assert_tells(&browser, PAGE, &sent("save", &given, KEY), 200, &["Saved."]).await;
+    let asked = format!("{}/x/chat/completions, then {works}", server.uri());
+    let field = format!("value=\"{works}\"");
+    let told = [&asked, &field, "no temperature", "Press Save to keep it."];
+    assert_tells(&browser, PAGE, &sent("test", &given, ""), 200, &told).await;
+    // The key is for the host; another one does not get it.
+    assert_tells(&browser, PAGE, &sent("save", &works, ""), 200, &["Saved."]).await;
+    let elsewhere = sent("test", "http://localhost:1/x", "");
+    assert_tells(&browser, PAGE, &elsewhere, 422, &["`key` must be given again"]).await;
+    ask(&app, &anna).await.unwrap();
+    let paths = server.received_requests().await.unwrap();
+    assert_eq!(paths.last().unwrap().url.path(), "/x/v1/chat/completions");
+    let page = browser.look(PAGE).await;
+    for words in ["Adjustments", "no temperature", "value=\"api-key\"", "A key is saved"] {
+        assert!(page.contains(words), "{words}");
+    }
+    let kept = chat(&app).overview(anna.id).await.unwrap().settings.own;
+    assert!(kept.is_thinking_off && kept.key_header == "api-key" && kept.url == works);
+}
+
+#[tokio::test]
 async fn a_test_says_which_kind_of_failure_it_was() {
     let (_app, _, browser) = with_admin().await;
     for (status, message, headline) in [
@@ -113,7 +170,7 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
     for (path, field, value, sentence) in [
         (PAGE, "url", "localhost", "`url`"),
         (PAGE, "model", "", "`model` is empty"),
-        (PAGE, "provider_type", "custom_http", "give openai, ollama or llamacpp"),
+        (PAGE, "provider_type", "custom_http", "give one of openai, ollama, llamacpp, anthropic"),
         (PAGE, "action", "explode", "`action` is not known"),
         ("/admin/chat", "url", "ftp://x", "`url`"),
         ("/admin/chat", "daily_token_cap", "12", "`daily_token_cap` is out of range"),

@@ -51,12 +51,12 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
     let (chat, url) = (chat(&app), server.url());
     let form = form(&url, "");
-    assert_eq!(chat.test_own(anna.id, &form).await.unwrap(), Err(ProviderError::Forbidden));
+    assert_eq!(chat.test_own(anna.id, &form).await.unwrap().report, Err(ProviderError::Forbidden));
     // Saved it is called no more than tested.
     chat.save(anna.id, &form).await.unwrap();
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(ProviderError::Forbidden))));
     assert!(server.asked().is_empty());
-    assert!(chat.test_own(ben.id, &form).await.unwrap().is_ok());
+    assert!(chat.test_own(ben.id, &form).await.unwrap().report.is_ok());
     app.allow(&server.host_port()).await;
     assert!(ask(&app, &anna).await.is_ok());
     // What is no longer allowed is no longer called.

@@ -102,6 +102,42 @@ async fn an_endpoint_that_asks_for_patience_gets_it() {
 }
 
 #[tokio::test]
+async fn during_a_retry_after_nobody_asks_neither_search_nor_job() {
+    for is_search in [true, false] {
+        let (app, anna, provider) = with_provider("model").await;
+        let id = anna.add("Anna keeps bees.").await;
+        app.drain(&anna).await;
+        provider.behave(|b| (b.status, b.retry_after) = (Some(429), Some("120")));
+        anna.add("She lives in Bern.").await;
+        if is_search {
+            let query = app.embed_query(&anna, "bees").await;
+            assert!(query.degraded.unwrap().contains("wants us to wait"));
+        } else {
+            app.drain(&anna).await;
+        }
+        provider.forget_calls();
+        provider.behave(|b| b.status = None);
+        app.clock.advance(Duration::seconds(119));
+        // What counts is kept in the database.
+        let twin = app.twin().await;
+        for app in [&app, &twin] {
+            let query = app.embed_query(&anna, "honey").await;
+            let told = "the embedding endpoint asked to be called later; found by words alone";
+            assert_eq!((query.vector.is_none(), query.degraded.as_deref()), (true, Some(told)));
+            assert_eq!(anna.find("bees").await, [id]);
+            let Drained::Later(at) = app.drain_once(anna.id).await.unwrap() else {
+                panic!("it should wait")
+            };
+            assert_eq!(at - app.embeddings.now(), Duration::seconds(1));
+        }
+        assert!(provider.texts().is_empty());
+        app.clock.advance(Duration::seconds(1));
+        assert!(app.embed_query(&anna, "honey").await.vector.is_some());
+        assert_eq!(app.drain(&anna).await, Drained::Done);
+    }
+}
+
+#[tokio::test]
 async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
     let (app, anna, provider) = with_provider("model").await;
     let id = anna.add("Anna keeps bees.").await;

@@ -149,7 +149,7 @@ async fn loopback_is_for_admins_and_for_what_an_admin_allowed() {
     assert!(overview.serving.unwrap().problem.unwrap().contains("not allowed"));
     let test = async || {
         let form = EndpointForm { provider_type: "openai", ..form(&url) };
-        app.embeddings.test_own(anna.id, &form).await.unwrap()
+        app.embeddings.test_own(anna.id, &form).await.unwrap().report
     };
     assert_eq!(test().await, Err(ProviderError::Forbidden));
     app.allow(&provider.host_port()).await;

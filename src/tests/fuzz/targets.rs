@@ -8,6 +8,7 @@ use keepsake::accounts::Token;
 use keepsake::db::UserId;
 use keepsake::export;
 use keepsake::memories::{ThemeSlug, mentions, words};
+use keepsake::providers::chat::read_chat_answer;
 use keepsake::providers::settings::own_embedding_key;
 use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
 use keepsake::seal::Sealer;
@@ -42,6 +43,8 @@ pub const ALL: &[Target] = &[
         r#"{"data":[{"index":18446744073709551615,"embedding":[1e400,-0]}]}"#, r#"[[NaN,Infinity]]"#,
         r#"{"error":{"message":"the model does not exist","code":"model_not_found","type":"invalid_request_error"}}"#,
         "<!doctype html><html>", r#"{"error":"input is too large"}"#, "120", "Wed, 21 Oct 2015 07:28:00 GMT", "1e308",
+        r#"{"choices":[{"message":{"content":[{"type":"text","text":"{\"city\":1}"}],"tool_calls":[{"function":{"arguments":"{\"city\":2}"}}]}}]}"#,
+        "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"city\\\":1}\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n",
     ] },
     Target { name: "endpoint", run: endpoint, seeds: &[
         "http://127.0.0.1:8080", "https://api.example.com/v1?x=1", "http://[::ffff:127.0.0.1]:1/", "http://0x7f.1/",
@@ -125,6 +128,9 @@ fn answer(data: &[u8]) {
         assert!(!is_theirs || !words.contains(text.as_ref()), "{words}");
     };
     for status in [200, 400, 401, 404, 413, 429, 500] {
+        if let Err(error) = read_chat_answer(status, data.to_vec()) {
+            said(&error);
+        }
         for asked_dimensions in [false, true] {
             match read_answer(status, data.to_vec(), asked_dimensions) {
                 Ok(vectors) => assert!(status == 200 && vectors.len() <= data.len()),

@@ -186,7 +186,7 @@ async fn a_caller_that_gives_up_leaves_the_model_to_others() {
 
 #[tokio::test]
 async fn meaning_is_nearer_than_words() {
-    let report = real().test(&multilingual(), "", "").await.unwrap();
+    let report = real().test(&multilingual(), "", "").await.report.unwrap();
     assert_eq!(report.dimensions, builtin::MODEL_DIMENSIONS);
     assert!((report.norm - 1.0).abs() < 1e-3);
     assert!(report.order_kept && report.similar_closer);

@@ -287,7 +287,7 @@ async fn a_test_says_whether_json_comes_by_schema() {
     ] {
         let server = ChatServer::saying(text).await;
         let at = endpoint(ProviderType::Openai, &server.url());
-        let report = model().test(&at).await.unwrap();
+        let report = model().test(&at).await.report.unwrap();
         assert_eq!(report.is_schema_honoured, is_honoured, "{text}");
         assert_eq!((report.tokens_in, report.tokens_out), (40, 10));
         assert_eq!(report.model.as_deref(), Some("scripted-1"));
@@ -302,6 +302,6 @@ async fn a_test_says_whether_json_comes_by_schema() {
     .await;
     let at = endpoint(ProviderType::Openai, &server.url());
     let model = model();
-    assert!(!model.test(&at).await.unwrap().is_schema_honoured);
-    assert!(model.test(&at).await.unwrap().is_schema_honoured);
+    assert!(!model.test(&at).await.report.unwrap().is_schema_honoured);
+    assert!(model.test(&at).await.report.unwrap().is_schema_honoured);
 }

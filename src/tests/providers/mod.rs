@@ -4,6 +4,7 @@
 mod bad_days;
 mod builtin;
 mod chat;
+mod dialects;
 mod endpoints;
 mod formats;
 pub mod llamacpp;
@@ -74,6 +75,8 @@ pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
         model: "small".into(),
         dimensions: None,
         key: Some(ApiKey::new("sesame")),
+        key_header: String::new(),
+        is_thinking_off: false,
         reach: Reach::Private,
     }
 }

@@ -44,7 +44,7 @@ async fn report(turned: bool, width: usize) -> EmbeddingReport {
         .await;
     let endpoint =
         Endpoint { dimensions: Some(8), ..endpoint(ProviderType::Ollama, &server.uri()) };
-    embedder().test(&endpoint, "q: ", "d: ").await.unwrap()
+    embedder().test(&endpoint, "q: ", "d: ").await.report.unwrap()
 }
 
 #[tokio::test]
@@ -65,6 +65,6 @@ async fn a_failing_endpoint_fails_the_test_with_the_same_words() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
     let endpoint = endpoint(ProviderType::Ollama, &server.uri());
-    let error = embedder().test(&endpoint, "", "").await.unwrap_err();
+    let error = embedder().test(&endpoint, "", "").await.report.unwrap_err();
     assert_eq!(error, ProviderError::KeyRejected);
 }

@@ -191,6 +191,7 @@ impl TestApp {
         // A busy machine's builtin model is late, and no test of its searches is about that.
         let query_deadline = wish.builtin.as_ref().map_or(QUERY_DEADLINE, |_| HANG_GUARD);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
+        embedder.keep_in(db.clone());
         let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::endpoint::{EndpointFields, test};
+use super::endpoint::{EndpointFields, fill, test};
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::providers::chat::{Allowances, ChatLimits};
+use crate::providers::settings::EndpointKind;
 use crate::sessions::ledger;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
@@ -20,6 +21,7 @@ const ADMIN: &str = "/admin";
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ChatForm {
+    Fill { vendor: Field },
     Test(EndpointFields),
     Save(EndpointFields),
     Remove,
@@ -30,7 +32,7 @@ pub enum ChatForm {
 
 pub async fn settings(Posted(posted, form): Posted<ChatForm>) -> Response {
     let name = match form {
-        Ok(ChatForm::Test(_) | ChatForm::Save(_)) => "chat",
+        Ok(ChatForm::Fill { .. } | ChatForm::Test(_) | ChatForm::Save(_)) => "chat",
         Ok(ChatForm::Limits(_)) => "chat_limits",
         _ => "chat_switch",
     };
@@ -45,9 +47,9 @@ async fn change_settings(
 ) -> Attempt {
     let (chat, user) = (&posted.state.chat, posted.user());
     let sentence = match form? {
+        ChatForm::Fill { vendor } => return fill(name, EndpointKind::Chat, &vendor),
         ChatForm::Test(fields) => {
-            let form = fields.form();
-            return test(posted, name, form.url, chat.test_own(user, &form)).await;
+            return test(posted, name, chat.test_own(user, &fields.form())).await;
         }
         ChatForm::Save(fields) => {
             chat.save(user, &fields.form()).await?;
@@ -91,6 +93,9 @@ async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum SystemChatForm {
+    Fill {
+        vendor: Field,
+    },
     Test(EndpointFields),
     Save {
         #[serde(flatten)]
@@ -103,9 +108,9 @@ pub async fn system(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> R
     let (chat, name) = (&posted.state.chat, "chat_system");
     let attempt = async {
         match form? {
+            SystemChatForm::Fill { vendor } => fill(name, EndpointKind::Chat, &vendor),
             SystemChatForm::Test(fields) => {
-                let form = fields.form();
-                test(&posted, name, form.url, chat.test_system(&form)).await
+                test(&posted, name, chat.test_system(&fields.form())).await
             }
             SystemChatForm::Save { endpoint, daily_token_cap } => {
                 chat.save_system(&endpoint.form(), &daily_token_cap).await?;

@@ -6,12 +6,12 @@ use app::words;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::endpoint::{EndpointFields, test};
+use super::endpoint::{EndpointFields, fill, test};
 use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::evaluation::asked::RequestOutcome;
 use crate::providers::builtin::BuiltinModel;
-use crate::providers::settings::{EndpointForm, EndpointPurpose};
+use crate::providers::settings::{EndpointForm, EndpointKind, EndpointPurpose};
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 use crate::web::ui::host_port;
@@ -24,6 +24,7 @@ const STAGED_ENABLE: &str = "enable";
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum EmbeddingsForm {
+    Fill { vendor: Field },
     Test(EndpointFields),
     Save(EndpointFields),
     Confirm(EndpointFields),
@@ -37,9 +38,9 @@ pub enum EmbeddingsForm {
 }
 
 pub async fn settings(Posted(posted, form): Posted<EmbeddingsForm>) -> Response {
-    use EmbeddingsForm::{Confirm, Save, Test};
+    use EmbeddingsForm::{Confirm, Fill, Save, Test};
     let name = match form {
-        Ok(Test(_) | Save(_) | Confirm(_)) => "embeddings",
+        Ok(Fill { .. } | Test(_) | Save(_) | Confirm(_)) => "embeddings",
         _ => "progress",
     };
     let outcome = change_settings(&posted, form).await;
@@ -51,10 +52,11 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
     let embeddings = posted.state.embeddings.for_jobs();
     let user = posted.user();
     let sentence = match form? {
+        EmbeddingsForm::Fill { vendor } => {
+            return fill("embeddings", EndpointKind::OwnEmbeddings, &vendor);
+        }
         EmbeddingsForm::Test(fields) => {
-            let form = fields.form();
-            let asked = embeddings.test_own(user, &form);
-            return test(posted, "embeddings", form.url, asked).await;
+            return test(posted, "embeddings", embeddings.test_own(user, &fields.form())).await;
         }
         EmbeddingsForm::Save(fields) => {
             let saved = embeddings.save(user, &fields.form(), false).await?;
@@ -178,6 +180,7 @@ fn known(kept: i64) -> String {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum SystemEmbeddingsForm {
+    Fill { vendor: Field },
     Test(EndpointFields),
     Save(EndpointFields),
     Confirm(EndpointFields),
@@ -209,9 +212,11 @@ async fn change_system(
 ) -> Attempt {
     let embeddings = posted.state.embeddings.for_jobs();
     let sentence = match form? {
+        SystemEmbeddingsForm::Fill { vendor } => {
+            return fill(name, EndpointKind::SystemEmbeddings, &vendor);
+        }
         SystemEmbeddingsForm::Test(fields) => {
-            let form = fields.form();
-            return test(posted, name, form.url, embeddings.test_system(&form)).await;
+            return test(posted, name, embeddings.test_system(&fields.form())).await;
         }
         SystemEmbeddingsForm::Save(fields) => {
             let saved = embeddings.save_system(&fields.form(), false).await?;

@@ -5,12 +5,12 @@ use app::view::{FormState, TestResult};
 use serde::Deserialize;
 
 use super::{Attempt, Field, Outcome, Submission, page};
-use crate::input::sentence;
+use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatReport;
-use crate::providers::settings::EndpointForm;
-use crate::providers::{EmbeddingReport, ProviderError};
+use crate::providers::settings::{EndpointForm, EndpointKind};
+use crate::providers::vendors::offering;
+use crate::providers::{EmbeddingReport, NotChat, ProviderError, Tested};
 use crate::web::error::Problem;
-use crate::web::ui::host_port;
 
 /// The fields of an endpoint form, as posted.
 #[derive(Deserialize)]
@@ -21,6 +21,8 @@ pub struct EndpointFields {
     model: Field,
     key: Field,
     clear_key: Field,
+    key_header: Field,
+    thinking_off: Field,
     staged: Field,
     dimensions: Field,
     preset: Field,
@@ -40,6 +42,8 @@ impl EndpointFields {
             model: &self.model,
             key: &self.key,
             clear_key: self.clear_key.is_checked(),
+            key_header: &self.key_header,
+            is_thinking_off: self.thinking_off.is_checked(),
             staged: &self.staged,
             dimensions: &self.dimensions,
             preset: &self.preset,
@@ -52,29 +56,61 @@ impl EndpointFields {
     }
 }
 
-/// Runs a test. The page shows the endpoint's report, or the kind of failure.
+/// Fills in what is known of a provider; nothing is saved. The page shows the rest as it is saved.
+pub(super) fn fill(name: &str, kind: EndpointKind, slug: &str) -> Attempt {
+    let mut vendors = offering(kind).filter(|vendor| vendor.slug == slug);
+    let vendor = vendors.next().and_then(|vendor| Some((vendor, vendor.format(kind)?)));
+    let (vendor, format) = vendor.ok_or_else(|| {
+        let slugs: Vec<&str> = offering(kind).map(|vendor| vendor.slug).collect();
+        let sentence = format!("`vendor` is not known; give one of {}.", slugs.join(", "));
+        Invalid::new("vendor", "unknown_vendor", sentence)
+    })?;
+    let values = [
+        ("vendor", slug),
+        ("own_enabled", "1"),
+        ("provider_type", format.as_str()),
+        ("url", vendor.url),
+        ("model", ""),
+        ("key_header", vendor.key_header),
+    ];
+    let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(Outcome::from(FormState { values: values.into(), ..page(name) }))
+}
+
+/// Runs a test. The page shows the endpoint's report, or the kind of failure. An address that works better than
+/// the typed one is in the form, to be saved.
 pub(super) async fn test<R: Into<TestResult>, E>(
     posted: &Submission,
     name: &str,
-    url: &str,
-    test: impl Future<Output = Result<Result<R, ProviderError>, E>>,
+    test: impl Future<Output = Result<Tested<R>, E>>,
 ) -> Attempt
 where
     Problem: From<E>,
 {
     posted.state.throttles.check_test(posted.user())?;
-    let test = match test.await? {
+    let Tested { report, asked, works_at, learned } = test.await?;
+    let mut values = posted.fields.values();
+    let mut test = match report {
         Ok(report) => report.into(),
         Err(error) => TestResult {
             is_ok: false,
             headline: headline(&error).to_owned(),
-            details: vec![
-                ("Asked", host_port(url)),
-                ("What happened", sentence(&error.to_string())),
-            ],
+            details: vec![("What happened", sentence(&error.to_string()))],
         },
     };
-    Ok(Outcome::from(FormState { values: posted.fields.values(), test: Some(test), ..page(name) }))
+    let details = [
+        ("Asked", asked.join(", then ")),
+        ("Adjustments", learned.join("; ")),
+        (
+            "To save",
+            works_at.map_or(String::new(), |url| {
+                values.insert("url".to_owned(), url);
+                "The URL below is now the address that answered. Press Save to keep it.".to_owned()
+            }),
+        ),
+    ];
+    test.details.extend(details.into_iter().filter(|(_, fact)| !fact.is_empty()));
+    Ok(Outcome::from(FormState { values, test: Some(test), ..page(name) }))
 }
 
 /// A headline for each kind of failure (DESIGN §5).
@@ -85,6 +121,9 @@ fn headline(error: &ProviderError) -> &'static str {
         ProviderError::KeyRejected => "The key was rejected",
         ProviderError::UnknownModel => "The endpoint does not know this model",
         ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
+        ProviderError::NotChat(NotChat::NoText) | ProviderError::NoAnswer => {
+            "It answers, but with no text"
+        }
         ProviderError::NotChat(_) => "This is not a chat endpoint",
         ProviderError::Forbidden => "This address is not allowed",
         ProviderError::RateLimited { .. } => "The endpoint limits our requests",

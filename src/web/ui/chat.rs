@@ -1,10 +1,12 @@
 //! Chat settings, as pages show them. No key comes in here, and none goes out.
 
-use app::view::{ChatPage, DayTokens, PurposeView, SystemChatView};
+use app::view::{ChatPage, DayTokens, EffectiveProvider, PurposeView, SystemChatView};
 use time::macros::format_description;
 
 use super::Ui;
-use super::endpoint::{effective_view, endpoint_view, host_port, model_name, own, paused_reason};
+use super::endpoint::{
+    chat_endpoint_view, effective_view, host_port, model_name, own, paused_reason,
+};
 use crate::providers::chat::{ChatOverview, ChatPurpose, DaySpend};
 use crate::providers::settings::{Effective, SystemChatSettings};
 
@@ -31,8 +33,11 @@ impl Ui {
         };
         ChatPage {
             is_enabled: settings.enabled,
-            effective: effective_view(name_and_reason, overview.effective.settings()),
-            own: own(endpoint_view(&settings.own), settings.own_enabled),
+            effective: EffectiveProvider {
+                learned: overview.learned.join("; "),
+                ..effective_view(name_and_reason, overview.effective.settings())
+            },
+            own: own(chat_endpoint_view(&settings.own), settings.own_enabled),
             cap: overview.cap,
             server_cap: overview.server_cap,
             own_cap: settings.daily_token_cap,
@@ -56,7 +61,7 @@ impl Ui {
 pub(super) fn system_view(system: &SystemChatSettings) -> SystemChatView {
     let host = host_port(&system.endpoint.url);
     let cap = system.daily_token_cap;
-    let mut endpoint = endpoint_view(&system.endpoint);
+    let mut endpoint = chat_endpoint_view(&system.endpoint);
     endpoint.values.push(("daily_token_cap", app::words::count(cap)));
     SystemChatView {
         endpoint,

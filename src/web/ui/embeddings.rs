@@ -21,7 +21,9 @@ use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
 use crate::evaluation::model::SideScores;
 use crate::input::sentence;
 use crate::providers::builtin::BuiltinModel;
-use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
+use crate::providers::settings::{
+    Effective, EndpointKind, EndpointSettings, SpaceSettings, SystemChatSettings,
+};
 use crate::providers::{BuiltinFlaw, ProviderType};
 use crate::search::Explanation;
 
@@ -204,7 +206,10 @@ impl Ui {
                 since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
             }),
             offered: system.offered,
-            system: EndpointView { is_from_chat, ..embedding_endpoint_view(&shown, settings.pace) },
+            system: EndpointView {
+                is_from_chat,
+                ..embedding_endpoint_view(&shown, settings.pace, EndpointKind::SystemEmbeddings)
+            },
             chat: system_view(chat),
             missing_model: system.missing_model.map(missing_model),
             builtin_enabled: settings.builtin_enabled,
@@ -331,6 +336,7 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
     let space = [building, overview.serving.as_ref()].into_iter().flatten().find(of_these);
     EffectiveProvider {
         dimensions: space.and_then(|s| s.dimensions),
+        learned: overview.learned.join("; "),
         ..endpoint::effective_view(name_and_reason, settings.map(|s| &s.endpoint))
     }
 }
@@ -346,7 +352,7 @@ fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointVi
         Some(endpoint) => SpaceSettings { endpoint, ..SpaceSettings::default() },
         None => settings.own.clone(),
     };
-    let view = embedding_endpoint_view(&shown, settings.pace);
+    let view = embedding_endpoint_view(&shown, settings.pace, EndpointKind::OwnEmbeddings);
     EndpointView { is_from_chat, ..endpoint::own(view, settings.own_enabled) }
 }
 
@@ -355,12 +361,14 @@ fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
     let url = chat.url.trim_end_matches('/');
     let url = url.strip_suffix("/chat/completions").unwrap_or(url);
     let url = url.strip_suffix("/api/chat").unwrap_or(url);
-    (!url.is_empty()).then(|| EndpointSettings {
+    let may_embed = !url.is_empty() && chat.provider_type != ProviderType::Anthropic;
+    may_embed.then(|| EndpointSettings {
         provider_type: match chat.provider_type {
             ProviderType::Ollama => ProviderType::Ollama,
             _ => ProviderType::Openai,
         },
         url: url.to_owned(),
+        key_header: chat.key_header.clone(),
         ..EndpointSettings::default()
     })
 }
@@ -369,6 +377,9 @@ fn provider_name(provider_type: ProviderType) -> &'static str {
     match provider_type {
         ProviderType::Builtin => "Builtin model",
         ProviderType::Llamacpp => "System llama.cpp",
-        ProviderType::Ollama | ProviderType::Openai | ProviderType::CustomHttp => "Your endpoint",
+        ProviderType::Ollama
+        | ProviderType::Openai
+        | ProviderType::Anthropic
+        | ProviderType::CustomHttp => "Your endpoint",
     }
 }

@@ -4,18 +4,28 @@ use app::view::{EffectiveProvider, EndpointView, PresetView};
 
 use crate::providers::EndpointUrl;
 use crate::providers::presets::{PRESETS, preset_of};
-use crate::providers::settings::{EndpointSettings, Pace, SpaceSettings};
+use crate::providers::settings::{EndpointKind, EndpointSettings, Pace, SpaceSettings};
+use crate::providers::vendors::offering;
 
-pub(super) fn endpoint_view(settings: &EndpointSettings) -> EndpointView {
+fn endpoint_view(settings: &EndpointSettings, kind: EndpointKind) -> EndpointView {
     EndpointView {
+        vendors: offering(kind).map(|vendor| (vendor.slug, vendor.name)).collect(),
         values: vec![
             ("provider_type", settings.provider_type.as_str().to_owned()),
             ("url", settings.url.clone()),
             ("model", settings.model.clone()),
+            ("key_header", settings.key_header.clone()),
         ],
         has_key: settings.sealed_key.is_some(),
         ..EndpointView::default()
     }
+}
+
+pub(super) fn chat_endpoint_view(settings: &EndpointSettings) -> EndpointView {
+    let mut view = endpoint_view(settings, EndpointKind::Chat);
+    let value = if settings.is_thinking_off { "1" } else { "" };
+    view.values.push(("thinking_off", value.to_owned()));
+    view
 }
 
 /// A user's own endpoint, with the switch that uses it.
@@ -25,12 +35,16 @@ pub(super) fn own(mut view: EndpointView, is_enabled: bool) -> EndpointView {
     view
 }
 
-pub(super) fn embedding_endpoint_view(settings: &SpaceSettings, pace: Pace) -> EndpointView {
+pub(super) fn embedding_endpoint_view(
+    settings: &SpaceSettings,
+    pace: Pace,
+    kind: EndpointKind,
+) -> EndpointView {
     let (query, document) = (&settings.query_prefix, &settings.document_prefix);
     let preset = preset_of(&settings.endpoint.model, query, document);
     let typed = |prefix: &str| preset.map_or(prefix.to_owned(), |_| String::new());
     let number = |n: i32| n.to_string();
-    let mut view = endpoint_view(&settings.endpoint);
+    let mut view = endpoint_view(&settings.endpoint, kind);
     view.values.extend([
         ("dimensions", settings.dimensions.map_or(String::new(), number)),
         ("preset", preset.unwrap_or_default().to_owned()),
@@ -70,6 +84,7 @@ pub(super) fn effective_view(
         model: settings.map(model_name),
         endpoint: settings.map(|settings| host_port(&settings.url)).filter(|host| !host.is_empty()),
         dimensions: None,
+        learned: String::new(),
     }
 }
 

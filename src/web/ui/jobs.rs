@@ -117,7 +117,7 @@ impl Ui {
             ProviderType::Llamacpp => "System llama.cpp",
             ProviderType::Ollama => "Ollama endpoints of users",
             ProviderType::Openai => "OpenAI-compatible endpoints of users",
-            ProviderType::CustomHttp => "Custom endpoints of users",
+            ProviderType::Anthropic | ProviderType::CustomHttp => "Custom endpoints of users",
             ProviderType::Builtin => "Builtin model",
         };
         TroubleRow {
