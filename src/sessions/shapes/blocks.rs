@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::sessions::ToolCall;
 
 /// Blocks within blocks.
-const DEPTH_MAX: usize = 4;
+const DEPTH_MAX: usize = 6;
 /// Characters of a file's name or of an unknown block's kind in a mark.
 const NAME_CHARS_MAX: usize = 80;
 
@@ -36,7 +36,8 @@ impl Parts {
     }
 
     fn add_block(&mut self, block: &Map<String, Value>, depth: usize) {
-        let kind = text(block, &["type", "block_type", "content_type"]).unwrap_or_default();
+        let kind = text(block, &["type", "block_type", "content_type", "part_kind", "kind"])
+            .unwrap_or_default();
         let kind = kind.to_lowercase().replace('-', "_");
         let is_thought = block.get("thought") == Some(&Value::Bool(true));
         if is_thought
@@ -48,49 +49,77 @@ impl Parts {
             return;
         }
         // Bedrock and Gemini name a block by its only member.
-        for name in ["toolUse", "functionCall", "toolInvocation"] {
-            if let Some(call) = block.get(name) {
-                self.add_call(call);
-                return;
-            }
+        let member = |names: &[&str]| names.iter().find_map(|name| block.get(*name)?.as_object());
+        if let Some(call) = member(&["toolUse", "functionCall", "function_call", "toolInvocation"])
+        {
+            self.add_call(call);
+            return;
         }
-        for name in ["toolResult", "functionResponse"] {
-            if let Some(result) = block.get(name).and_then(Value::as_object) {
-                self.add_result(result);
-                return;
-            }
+        if let Some(result) = member(&["toolResult", "functionResponse", "function_response"]) {
+            self.add_result(result);
+            return;
         }
         match kind.as_str() {
-            "tool_result" | "function_call_output" | "custom_tool_call_output" => {
-                self.add_result(block)
-            }
+            "system_prompt" => {}
+            "tool_result"
+            | "tool_return"
+            | "retry_prompt"
+            | "function_call_output"
+            | "custom_tool_call_output" => self.add_result(block),
             _ if kind.ends_with("_tool_result") => self.add_result(block),
             "tool_use" | "server_tool_use" | "mcp_tool_use" | "tool_call" | "function_call"
             | "function" => {
                 self.calls.extend(call_of(block));
             }
             // The Vercel AI SDK: "tool-weather", with its result once it is there.
-            "dynamic_tool" => self.add_call(&Value::Object(block.clone())),
+            "dynamic_tool" => self.add_call(block),
             _ if kind.starts_with("tool_") && block.contains_key("toolCallId") => {
                 let mut call = block.clone();
                 call.entry("toolName").or_insert_with(|| kind["tool_".len()..].into());
-                self.add_call(&Value::Object(call));
+                self.add_call(&call);
             }
             _ => self.add_said(block, &kind, depth),
         }
     }
 
     fn add_said(&mut self, block: &Map<String, Value>, kind: &str, depth: usize) {
-        let inner = ["text", "content", "parts", "refusal", "transcript", "code", "output"];
-        let is_picture = ["image", "audio", "video", "file", "document", "inlinedata", "filedata"];
-        let named = block.keys().map(|key| key.to_lowercase());
-        let picture = [kind.to_owned()].into_iter().chain(named);
-        let picture = picture.flat_map(|name| is_picture.iter().find(|one| name.contains(**one)));
-        if let Some(mark) = picture.into_iter().next() {
-            let mark = mark.trim_end_matches("data").replace("inline", "file");
-            let name = text(block, &["filename", "file_name", "name", "title"]);
+        let inner = [
+            "text",
+            "content",
+            "citationsContent",
+            "parts",
+            "refusal",
+            "transcript",
+            "code",
+            "output",
+        ];
+        if let Some(mark) = mark_of(block, kind) {
+            let media = ["mediaType", "mimeType", "mime_type", "media_type", "mimetype"];
+            let inner = [
+                "source",
+                "file",
+                "inlineData",
+                "inline_data",
+                "fileData",
+                "file_data",
+                "document",
+                "metadata",
+            ];
+            let layers = || {
+                [block]
+                    .into_iter()
+                    .chain(inner.iter().filter_map(|name| block.get(*name)?.as_object()))
+            };
+            let is_image = layers()
+                .any(|layer| text(layer, &media).is_some_and(|media| media.starts_with("image/")));
+            let names = ["filename", "file_name", "displayName", "display_name", "title", "name"];
+            let name = layers().find_map(|layer| text(layer, &names));
             let name = name.map(|name| format!(" {}", shortened(&name))).unwrap_or_default();
-            self.texts.push(format!("[{mark}{name}]"));
+            self.texts.push(match (mark, is_image) {
+                ("file", false) => format!("[file{name}]"),
+                ("file", true) => "[image]".to_owned(),
+                _ => format!("[{mark}]"),
+            });
             return;
         }
         let code =
@@ -102,13 +131,16 @@ impl Parts {
                 self.add_at(&said["value"], depth)
             }
             Some(said) => self.add_at(said, depth),
+            None if block.contains_key("json") => self.texts.push(block["json"].to_string()),
+            None if kind.ends_with("search_result") => self.texts.extend(text(block, &["title"])),
+            None if kind.starts_with("source") => {}
             None if kind.is_empty() || kind.starts_with("step") || kind.starts_with("data_") => {}
             None => self.texts.push(format!("[{}]", shortened(kind))),
         }
     }
 
-    pub fn add_call(&mut self, call: &Value) {
-        let Some(call) = call.as_object() else { return };
+    /// With its result, if that stands beside it.
+    pub fn add_call(&mut self, call: &Map<String, Value>) {
         self.calls.extend(call_of(call));
         let is_answered = ["output", "result", "errorText"]
             .iter()
@@ -127,6 +159,31 @@ impl Parts {
         );
         self.results.push((id, said.map(text_in).unwrap_or_default()));
     }
+}
+
+/// The word for a picture, sound or file: by a block's kind or its only member.
+fn mark_of(block: &Map<String, Value>, kind: &str) -> Option<&'static str> {
+    const MARKS: [(&str, &str); 5] = [
+        ("image", "image"),
+        ("audio", "audio"),
+        ("video", "video"),
+        ("file", "file"),
+        ("document", "file"),
+    ];
+    const MEMBERS: [(&str, &str); 9] = [
+        ("image", "image"),
+        ("image_url", "image"),
+        ("audio", "audio"),
+        ("video", "video"),
+        ("document", "file"),
+        ("inlineData", "file"),
+        ("inline_data", "file"),
+        ("fileData", "file"),
+        ("file_data", "file"),
+    ];
+    let of_kind = MARKS.iter().find(|(word, _)| kind.contains(word));
+    let of_member = || MEMBERS.iter().find(|(name, _)| block.contains_key(*name));
+    of_kind.or_else(of_member).map(|(_, mark)| *mark)
 }
 
 /// A call, if the object has its name.
@@ -156,6 +213,15 @@ pub(super) fn text_in(value: &Value) -> String {
         Value::Null => String::new(),
         Value::Object(object) if object.contains_key("value") && object.contains_key("type") => {
             text_in(&object["value"])
+        }
+        // Gemini's.
+        Value::Object(object)
+            if object.len() == 1
+                && ["output", "error", "result"]
+                    .iter()
+                    .any(|name| object.get(*name).is_some_and(Value::is_string)) =>
+        {
+            object.values().next().map(text_in).unwrap_or_default()
         }
         Value::Object(object) if !object.contains_key("type") && !object.contains_key("text") => {
             value.to_string()

@@ -8,7 +8,7 @@ mod moments;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use self::blocks::{Parts, call_of, text_in};
+use self::blocks::{Parts, text_in};
 use super::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MessageRole, NewMessage, TOOL_ARGUMENTS_CHARS_MAX,
     TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX, ToolCall,
@@ -55,7 +55,7 @@ pub(super) fn read(entry: &Value) -> Result<Vec<NewMessage>, &'static str> {
         tool_call_id: None,
         sent_at,
     };
-    let text = parts.texts.join("\n");
+    let text = parts.texts.join("\n").replace('\0', "");
     let is_silent =
         text.trim().is_empty() && (parts.calls.is_empty() || role != MessageRole::Assistant);
     let is_only = is_silent && parts.results.len() == 1;
@@ -113,6 +113,8 @@ impl<'v> Fields<'v> {
             let Some(inner) = inner else { break };
             layers.insert(0, inner);
         }
+        // Outermost.
+        layers.extend(layers[0].get("additional_kwargs").and_then(Value::as_object));
         Some(Self(layers))
     }
 
@@ -136,7 +138,7 @@ impl<'v> Fields<'v> {
     fn speaker(&self) -> Option<Speaker> {
         let author = self.value(&["author"]).and_then(|author| author.get("role")?.as_str());
         let roles = self.0.iter().filter_map(|layer| layer.get("role")?.as_str());
-        let others = ["sender", "type"];
+        let others = ["sender", "type", "kind"];
         let others =
             others.iter().flat_map(|name| self.0.iter().filter_map(|l| l.get(*name)?.as_str()));
         // LangChain writes a path: ["langchain", "schema", "messages", "HumanMessage"].
@@ -146,35 +148,48 @@ impl<'v> Fields<'v> {
 
     fn parts(&self, role: MessageRole) -> Parts {
         let mut parts = Parts::default();
-        let is_filled = |value: &&Value| !value.as_array().is_some_and(Vec::is_empty);
-        let whole = ["parts", "blocks", "content", "text"];
+        let is_filled =
+            |value: &&Value| !value.as_array().is_some_and(Vec::is_empty) && *value != "";
+        let whole = ["parts", "blocks", "content", "content_blocks", "text"];
         let content = whole.iter().find_map(|name| self.value(&[name]).filter(is_filled));
-        match content.or_else(|| self.value(&["output", "result", "response"])) {
+        let answer = || match role {
+            MessageRole::Tool => self.value(&["output", "result", "response"]),
+            _ => None,
+        };
+        match content.or_else(answer) {
             Some(content) if role == MessageRole::Tool && !content.is_array() => {
                 parts.texts.push(text_in(content));
             }
             Some(content) => parts.add(content),
             // An item that is a call itself.
-            None if role == MessageRole::Assistant => {
-                parts.calls.extend(self.0.iter().find_map(|layer| call_of(layer)));
+            None if role == MessageRole::Assistant && self.value(&["role"]).is_none() => {
+                self.0.iter().for_each(|layer| parts.add_call(layer));
             }
             None => {}
         }
         if parts.texts.is_empty()
-            && let Some(refusal) = self.value(&["refusal"])
+            && let Some(refusal) =
+                self.0.iter().find_map(|layer| layer.get("refusal").filter(|v| !v.is_null()))
         {
             parts.texts.push(text_in(refusal));
         }
         let given = ["tool_calls", "toolCalls", "toolInvocations", "function_call"];
-        let more = self.value(&["additional_kwargs"]).and_then(Value::as_object);
-        let layers = || self.0.iter().copied().chain(more);
         let calls = given.iter().find_map(|name| {
-            layers().find_map(|layer| layer.get(*name).filter(|v| !v.is_null()).filter(is_filled))
+            self.0
+                .iter()
+                .find_map(|layer| layer.get(*name).filter(|v| !v.is_null()).filter(is_filled))
         });
         match calls {
-            Some(Value::Array(calls)) => calls.iter().for_each(|call| parts.add_call(call)),
-            Some(call) => parts.add_call(call),
+            // Some have them in the content as well.
+            _ if !parts.calls.is_empty() => {}
+            Some(Value::Array(calls)) => {
+                calls.iter().filter_map(Value::as_object).for_each(|call| parts.add_call(call));
+            }
+            Some(call) => call.as_object().into_iter().for_each(|call| parts.add_call(call)),
             None => {}
+        }
+        if self.value(&["images"]).and_then(Value::as_array).is_some_and(|all| !all.is_empty()) {
+            parts.texts.push("[image]".to_owned());
         }
         parts
     }
@@ -184,9 +199,9 @@ fn speaker_of(word: &str) -> Option<Speaker> {
     let word = word.to_lowercase();
     let word = word.trim_end_matches("chunk").trim_end_matches("message");
     Some(match word {
-        "user" | "human" => Speaker::Of(MessageRole::User),
+        "user" | "human" | "request" => Speaker::Of(MessageRole::User),
         "assistant" | "model" | "ai" | "bot" | "chatbot" | "function_call" | "custom_tool_call"
-        | "tool_use" | "tool_call" => Speaker::Of(MessageRole::Assistant),
+        | "tool_use" | "tool_call" | "mcp_call" | "response" => Speaker::Of(MessageRole::Assistant),
         "tool"
         | "function"
         | "ipython"

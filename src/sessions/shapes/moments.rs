@@ -25,10 +25,9 @@ pub(super) fn moment(value: &Value) -> Option<OffsetDateTime> {
 /// Of seconds, or of so many thousandths that it would be far in the future otherwise.
 fn of_unix(number: f64) -> Option<OffsetDateTime> {
     const FAR: f64 = 1e11;
-    let mut seconds = number;
-    while seconds.abs() >= FAR {
-        seconds /= 1_000.0;
-    }
+    // Seconds, or thousandths, millionths, billionths.
+    let units = [1.0, 1e3, 1e6, 1e9].into_iter();
+    let seconds = units.map(|unit| number / unit).find(|seconds| seconds.abs() < FAR)?;
     let micros = (seconds * 1e6).round();
     micros
         .is_finite()
