@@ -1,13 +1,9 @@
 //! Incoming messages and names of sessions, and their limits.
 
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::shapes;
 use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::input::Invalid;
@@ -18,9 +14,6 @@ use crate::redaction::{RedactionError, Redactor, ScreenedField, SecretWarning, T
 pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
 pub const MESSAGE_CHARS_MAX: usize = 100_000;
 pub const MESSAGES_A_REQUEST_MAX: usize = 500;
-/// With the results of tools that stand in other messages.
-const PARTS_A_REQUEST_MAX: usize = 2_000;
-const TOO_MANY_PARTS: &str = "The request has too many parts: send it again with fewer messages.";
 pub const MESSAGES_A_SESSION_MAX: usize = 50_000;
 pub const TOOL_CALLS_A_MESSAGE_MAX: usize = 64;
 /// Each call costs memory when the session is read, even without arguments.
@@ -157,42 +150,6 @@ impl NewMessages {
             calls.iter().map(|call| call.name.len() + call.arguments.len()).sum()
         };
         self.messages.iter().map(|m| m.content.len() + of_calls(&m.tool_calls)).sum()
-    }
-
-    /// Reads what programs send ([`super::shapes`]). What is no message that can be kept is left out, and told.
-    ///
-    /// # Errors
-    /// [`Invalid`] for none, or too many.
-    pub fn read(sent: &[Value]) -> Result<Self, Invalid> {
-        if sent.is_empty() || sent.len() > MESSAGES_A_REQUEST_MAX {
-            return Err(Invalid::new(
-                "messages",
-                if sent.is_empty() { "required" } else { "too_many" },
-                format!(
-                    "`messages` has {} entries; give 1 to {MESSAGES_A_REQUEST_MAX} messages.",
-                    sent.len()
-                ),
-            ));
-        }
-        let mut known = HashSet::with_capacity(sent.len());
-        let mut read = Self { messages: Vec::new(), repeated: 0, skipped: Vec::new() };
-        for (index, entry) in sent.iter().enumerate() {
-            match shapes::read(entry) {
-                Ok(messages) if read.messages.len() + messages.len() > PARTS_A_REQUEST_MAX => {
-                    read.skipped.push(SkippedMessage { index, why: TOO_MANY_PARTS });
-                }
-                Ok(messages) => {
-                    for message in messages {
-                        match known.insert(message.external_id.clone()) {
-                            true => read.messages.push(message),
-                            false => read.repeated += 1,
-                        }
-                    }
-                }
-                Err(why) => read.skipped.push(SkippedMessage { index, why }),
-            }
-        }
-        Ok(read)
     }
 
     /// Screens what was said and called, and how. What a replacement makes too long is cut.

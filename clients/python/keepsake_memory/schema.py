@@ -286,6 +286,11 @@ class SessionMessagesRequest(TypedDict):
     project: NotRequired[SessionMessagesRequestProject | str | None]
 
 
+class SessionMessagesResponseSkippedItem(TypedDict):
+    index: int
+    why: str
+
+
 class SessionMessagesResponseWarning(TypedDict):
     field: str
     fingerprint: str
@@ -297,6 +302,7 @@ class SessionMessagesResponse(TypedDict):
     accepted: int
     duplicates: int
     flush_advised: bool
+    skipped: NotRequired[list[SessionMessagesResponseSkippedItem]]
     warnings: NotRequired[list[SessionMessagesResponseWarning]]
 
 

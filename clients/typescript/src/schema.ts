@@ -506,7 +506,10 @@ export interface components {
              * @description Of the model's context; the answer advises a flush from 0.85 on.
              */
             context_used?: number | null;
-            /** @description In the order in which they were said. */
+            /**
+             * @description In the order in which they were said. Messages in the shapes of other APIs and frameworks are taken too (docs/clients.md);
+             *     `skipped` tells what is not kept.
+             */
             messages: {
                 /** @description What was said; an assistant that only calls tools says nothing. */
                 content?: string | null;
@@ -557,6 +560,16 @@ export interface components {
             duplicates: number;
             /** @description More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted. */
             flush_advised: boolean;
+            /** @description What is not kept, and why; only if there is any. All else is. */
+            skipped?: {
+                /**
+                 * Format: uint
+                 * @description Its place in the request, from 0.
+                 */
+                index: number;
+                /** @description One sentence. */
+                why: string;
+            }[];
             /** @description What looks like a secret in the messages; only if there is any. */
             warnings?: {
                 /** @description Where it was. */

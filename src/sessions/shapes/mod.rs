@@ -5,17 +5,25 @@
 mod blocks;
 mod moments;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use self::blocks::{Parts, text_in};
 use super::message::{
-    EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MessageRole, NewMessage, TOOL_ARGUMENTS_CHARS_MAX,
-    TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX, ToolCall,
+    EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, MessageRole, NewMessage,
+    NewMessages, SkippedMessage, TOOL_ARGUMENTS_CHARS_MAX, TOOL_CALLS_A_MESSAGE_MAX,
+    TOOL_NAME_CHARS_MAX, ToolCall,
 };
+use crate::input::Invalid;
 
 /// Ends a text of which the rest is not kept.
 const CUT: &str = "\n[cut]";
+
+/// With the results of tools that stand in other messages.
+const PARTS_A_REQUEST_MAX: usize = 2_000;
+const TOO_MANY_PARTS: &str = "The request has too many parts: send it again with fewer messages.";
 
 const NO_OBJECT: &str = "It is not a JSON object.";
 const NO_ID: &str = "It has no `id`: give your own id of the message, by which it is kept once.";
@@ -24,10 +32,48 @@ const SYSTEM: &str = "System messages are not kept.";
 const THINKING: &str = "Thinking is not kept.";
 const SILENT: &str = "It says nothing.";
 
+impl NewMessages {
+    /// Reads what programs send. What is no message that can be kept is left out, and told.
+    ///
+    /// # Errors
+    /// [`Invalid`] for none, or too many.
+    pub fn read(sent: &[Value]) -> Result<Self, Invalid> {
+        if sent.is_empty() || sent.len() > MESSAGES_A_REQUEST_MAX {
+            return Err(Invalid::new(
+                "messages",
+                if sent.is_empty() { "required" } else { "too_many" },
+                format!(
+                    "`messages` has {} entries; give 1 to {MESSAGES_A_REQUEST_MAX} messages.",
+                    sent.len()
+                ),
+            ));
+        }
+        let mut known = HashSet::with_capacity(sent.len());
+        let mut all = Self { messages: Vec::new(), repeated: 0, skipped: Vec::new() };
+        for (index, entry) in sent.iter().enumerate() {
+            match read(entry) {
+                Ok(messages) if all.messages.len() + messages.len() > PARTS_A_REQUEST_MAX => {
+                    all.skipped.push(SkippedMessage { index, why: TOO_MANY_PARTS });
+                }
+                Ok(messages) => {
+                    for message in messages {
+                        match known.insert(message.external_id.clone()) {
+                            true => all.messages.push(message),
+                            false => all.repeated += 1,
+                        }
+                    }
+                }
+                Err(why) => all.skipped.push(SkippedMessage { index, why }),
+            }
+        }
+        Ok(all)
+    }
+}
+
 /// The messages of one entry, usually one: results of tools that stand in another's message become messages of their own.
 /// `Err`: why it is not kept.
-pub(super) fn read(entry: &Value) -> Result<Vec<NewMessage>, &'static str> {
-    let fields = Fields::of(entry).ok_or(NO_OBJECT)?;
+fn read(entry: &Value) -> Result<Vec<NewMessage>, &'static str> {
+    let fields = EntryLayers::of(entry).ok_or(NO_OBJECT)?;
     let role = match fields.speaker() {
         Some(Speaker::Of(role)) => role,
         Some(Speaker::System) => return Err(SYSTEM),
@@ -101,9 +147,9 @@ enum Speaker {
 }
 
 /// An object, and those around it that say more of the same message; the innermost first.
-struct Fields<'v>(Vec<&'v Map<String, Value>>);
+struct EntryLayers<'v>(Vec<&'v Map<String, Value>>);
 
-impl<'v> Fields<'v> {
+impl<'v> EntryLayers<'v> {
     fn of(entry: &'v Value) -> Option<Self> {
         let mut layers = vec![entry.as_object()?];
         for _ in 0..2 {

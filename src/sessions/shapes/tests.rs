@@ -172,8 +172,7 @@ fn what_libraries_write_is_kept_as_the_docs_say() {
         let recorded: Value = serde_json::from_str(&text).expect("JSON");
         for message in recorded["messages"].as_array().expect("a list") {
             let kept = read(&message["sent"]).unwrap_or_default();
-            let ids: std::collections::HashSet<&str> =
-                kept.iter().map(|m| m.external_id.as_str()).collect();
+            let ids: HashSet<&str> = kept.iter().map(|m| m.external_id.as_str()).collect();
             let kept: Vec<Value> = kept.iter().map(|m| {
                 let calls: Vec<&str> = m.tool_calls.iter().map(|call| call.name.as_str()).collect();
                 json!({ "role": m.role.as_str(), "content": m.content, "calls": calls, "answers": m.tool_call_id })
