@@ -28,8 +28,9 @@ const SALUTATIONS: [&str; 21] = [
     "尊敬的",
     "拝啓",
 ];
-const CODE_BEGINS: [&str; 10] = [
+const CODE_BEGINS: [&str; 11] = [
     "import ",
+    "with ",
     "from ",
     "select ",
     "insert into",
@@ -46,6 +47,8 @@ pub(super) struct Forms {
     has_chat: bool,
     has_dialogue: bool,
     has_table: bool,
+    /// With a line between head and rows, as Markdown has it.
+    has_marked_table: bool,
     has_code: bool,
 }
 
@@ -58,7 +61,9 @@ impl Forms {
             has_chat: count(is_chat_head),
             has_dialogue: count(|line| line.starts_with("— ")),
             has_table: count(is_row),
-            has_code: without_fences(text).any(|line| is_code_line(line) || begins_code(line)),
+            has_marked_table: text.lines().any(|line| is_ruler(line.trim())),
+            has_code: count(|line| line.starts_with("-- "))
+                || without_fences(text).any(|line| is_code_line(line) || begins_code(line)),
         }
     }
 
@@ -76,6 +81,7 @@ impl Forms {
             || self.has_code && (is_comment || begins_code(line))
             || self.has_dialogue && plain.starts_with("— ")
             || self.has_table && is_row(plain)
+            || self.has_marked_table && plain.contains('|')
             || is_data(plain)
     }
 }
@@ -134,6 +140,10 @@ fn is_row(line: &str) -> bool {
     [';', '\t', '|'].iter().any(|mark| line.matches(*mark).count() >= 2) && !line.contains("||")
 }
 
+fn is_ruler(line: &str) -> bool {
+    line.contains("--") && line.contains('|') && line.chars().all(|c| "-|: ".contains(c))
+}
+
 /// JSON, and LaTeX.
 fn is_data(line: &str) -> bool {
     let is_json =
@@ -148,6 +158,7 @@ fn begins_code(line: &str) -> bool {
     let is_import = |begins: &str| match begins {
         "from " => plain.contains(" import "),
         "create " | "update " => plain.contains(" table ") || plain.contains(" set "),
+        "with " => plain.contains(" as ("),
         "select " => plain.contains(" from ") || plain.ends_with(','),
         _ => true,
     };

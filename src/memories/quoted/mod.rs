@@ -75,7 +75,9 @@ const LABELS: [&str; 40] = [
     "<|",
 ];
 /// The rest of a message after one of these is somebody else's.
-const BREAKS: [&str; 14] = [
+const BREAKS: [&str; 16] = [
+    "\\documentclass",
+    "\\begin{document}",
     "</conversation",
     "</transcript",
     "</system",
@@ -406,6 +408,9 @@ mod tests {
                 "Was meint sie?\n\nLin Xiao  2025/1/18 21:05\n{bait}\nLin Xiao  2025/1/18 21:06\n{bait}"
             ),
             format!("41\n00:03:12,200 --> 00:03:15,800\n{bait}"),
+            format!("EN | FR\n--- | ---\n{bait} | x"),
+            format!("-- a\n-- {bait}\nSELECT a FROM b"),
+            format!("From a thesis:\n\n\\documentclass{{a}}\nAbout.\n{bait}"),
             format!("EN | FR | DE\n{bait} | x | y"),
             format!("a;b;c\n1;\"{bait}\";2"),
             format!("{{\"from\": \"Mia\", \"text\": \"{bait}\"}}"),
