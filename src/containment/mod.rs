@@ -12,7 +12,7 @@ use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
 use crate::documents::{DocumentError, Documents};
 use crate::input::Invalid;
-use crate::memories::proposals::void_of_agent;
+use crate::memories::proposals::{reopen_of_agent, void_of_agent};
 use crate::memories::take_back::{self, ChangedBy, ITEMS_MAX, TakenBack};
 
 /// What undoing an agent means, or meant: for memories, and for documents.
@@ -78,7 +78,7 @@ pub async fn undo(
     let made_at = clock.now();
     let by = ChangedBy { agent: Some(agent), undos_of: agent, from: since, until: made_at };
     let memories = take_back::take_back_in(&mut tx, user, by, made_at).await?;
-    void_of_agent(&mut tx, user, (agent, since), made_at).await?;
+    let voided = void_of_agent(&mut tx, user, (agent, since), made_at).await?;
     store::insert(&mut tx, user, agent, (since, made_at)).await?;
     call.write(&mut tx, Vec::new()).await?;
     tx.commit().await?;
@@ -86,7 +86,7 @@ pub async fn undo(
     // Also where one document could not be read: the others were set back.
     let is_nothing = |taken: &TakenBack| TakenBack { stay: 0, ..*taken } == TakenBack::default();
     let mut tx = db.as_user(user).await?;
-    match is_nothing(&memories) && documents.as_ref().is_ok_and(is_nothing) {
+    match voided == 0 && is_nothing(&memories) && documents.as_ref().is_ok_and(is_nothing) {
         true => store::delete(&mut tx, user, agent, made_at).await?,
         false => store::end(&mut tx, user, agent, made_at, clock.now()).await?,
     }
@@ -113,13 +113,14 @@ pub async fn redo(
     };
     let by = ChangedBy { agent: None, undos_of: agent, from: made.made_at, until: made.made_at };
     let memories = take_back::take_back_in(&mut tx, user, by, now).await?;
+    reopen_of_agent(&mut tx, user, agent, made.made_at).await?;
     store::take_back(&mut tx, user, agent, made.made_at, now).await?;
     call.write(&mut tx, Vec::new()).await?;
     tx.commit().await?;
     let by = ChangedBy { until: made.ended_at, ..by };
     let documents = documents.take_back(user, by).await;
     let mut tx = db.as_user(user).await?;
-    store::end_back(&mut tx, user, agent, made.made_at, clock.now()).await?;
+    store::end(&mut tx, user, agent, made.made_at, clock.now()).await?;
     tx.commit().await?;
     Ok(Some(AgentUndo { memories, documents: documents? }))
 }

@@ -26,6 +26,7 @@ pub async fn insert(
     Ok(())
 }
 
+/// The undo has ended, or, once it was taken back, that has.
 pub async fn end(
     conn: &mut PgConnection,
     user: UserId,
@@ -34,7 +35,9 @@ pub async fn end(
     ended_at: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE agent_undos SET ended_at = $4 WHERE user_id = $1 AND agent_id = $2 AND made_at = $3",
+        "UPDATE agent_undos SET ended_at = CASE WHEN taken_back_at IS NULL THEN $4 ELSE ended_at END,
+                back_ended_at = CASE WHEN taken_back_at IS NULL THEN back_ended_at ELSE $4 END
+         WHERE user_id = $1 AND agent_id = $2 AND made_at = $3",
         user.0,
         agent.0,
         made_at,
@@ -73,25 +76,6 @@ pub async fn take_back(
     sqlx::query!(
         "UPDATE agent_undos SET taken_back_at = $4, back_ended_at = $4
          WHERE user_id = $1 AND agent_id = $2 AND made_at = $3",
-        user.0,
-        agent.0,
-        made_at,
-        at,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-pub async fn end_back(
-    conn: &mut PgConnection,
-    user: UserId,
-    agent: AgentId,
-    made_at: OffsetDateTime,
-    at: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE agent_undos SET back_ended_at = $4 WHERE user_id = $1 AND agent_id = $2 AND made_at = $3",
         user.0,
         agent.0,
         made_at,

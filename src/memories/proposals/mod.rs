@@ -3,7 +3,7 @@
 
 pub(super) mod store;
 
-pub use store::void_of_agent;
+pub use store::{reopen_of_agent, void_of_agent};
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};

@@ -133,6 +133,27 @@ pub async fn list_undecided(
     Ok(rows.collect())
 }
 
+/// Those that applied no more from `decided_at` on are open again, unless the agent has proposed the same since.
+pub async fn reopen_of_agent(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    decided_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE proposals p SET state = 'open', decided_at = NULL
+         WHERE user_id = $1 AND agent_id = $2 AND decided_at = $3 AND state = 'void' AND NOT EXISTS (
+             SELECT FROM proposals o WHERE o.user_id = $1 AND o.agent_id = $2 AND o.item_id = p.item_id
+                AND o.change = p.change AND o.instead_id IS NOT DISTINCT FROM p.instead_id AND o.state = 'open')",
+        user.0,
+        agent.0,
+        decided_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// The open proposals that an agent made since then apply no more.
 pub async fn void_of_agent(
     conn: &mut PgConnection,

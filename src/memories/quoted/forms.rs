@@ -1,5 +1,9 @@
 //! Texts that their form shows to be pasted, line by line: exported chats, subtitles, tables, data, code, letters.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// So many lines of a form make it one.
 const LINES_MIN: usize = 2;
 /// A longer line is not the head of a message in a chat.
@@ -28,19 +32,16 @@ const SALUTATIONS: [&str; 21] = [
     "尊敬的",
     "拝啓",
 ];
-const CODE_BEGINS: [&str; 11] = [
-    "import ",
-    "with ",
-    "from ",
-    "select ",
-    "insert into",
-    "create ",
-    "update ",
-    "#!/",
-    "package ",
-    "using ",
-    "#include",
-];
+/// A line that is nothing but code. SQL is told from prose by its capitals.
+#[allow(clippy::expect_used)] // A test reads it.
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    let imports =
+        r#"import [\w.]+(?:(?:,| as) [\w., ]+)?;?|import .+ from ['"].+|from \S+ import .+"#;
+    let heads = r"(?:using|package) [\w.]+;|#!/.*|#include .*";
+    let blocks = r"(?:async )?(?:def|if|elif|for|while|class|with|function)\b.*\):";
+    let sql = r"(?:SELECT|INSERT INTO|DELETE FROM|CREATE (?:TABLE|VIEW|INDEX)|UPDATE \S+ SET|WITH \S+ AS) .*";
+    Regex::new(&format!("^(?:{imports}|{heads}|{blocks}|{sql})$")).expect("a valid expression")
+});
 
 /// Which forms a text has.
 pub(super) struct Forms {
@@ -50,6 +51,7 @@ pub(super) struct Forms {
     /// With a line between head and rows, as Markdown has it.
     has_marked_table: bool,
     has_code: bool,
+    has_json: bool,
 }
 
 impl Forms {
@@ -59,17 +61,24 @@ impl Forms {
         };
         Self {
             has_chat: count(is_chat_head),
-            has_dialogue: count(|line| line.starts_with("— ")),
+            // Others write lists so.
+            has_dialogue: count(|line| line.starts_with("— "))
+                && text
+                    .lines()
+                    .any(|line| line.starts_with("— ") && line.trim_end().ends_with('?')),
+            has_json: text.lines().any(|line| line.trim_start().starts_with('{')),
             has_table: count(is_row),
             has_marked_table: text.lines().any(|line| is_ruler(line.trim())),
             has_code: count(|line| line.starts_with("-- "))
-                || without_fences(text).any(|line| is_code_line(line) || begins_code(line)),
+                || without_fences(text)
+                    .any(|line| is_code_line(line) || CODE.is_match(line.trim())),
         }
     }
 
     /// Whether the lines from here to the next blank one are somebody else's.
     pub fn begins_anothers(&self, line: &str) -> bool {
-        line.contains(" --> ") || self.has_chat && is_chat_head(line.trim())
+        line.contains(" --> ") && line.starts_with(|c: char| c.is_ascii_digit())
+            || self.has_chat && is_chat_head(line.trim())
     }
 
     /// Whether a line is pasted by its form.
@@ -78,11 +87,12 @@ impl Forms {
         let is_comment = ["#", "--", "%", "//"].iter().any(|mark| plain.starts_with(mark))
             || line.starts_with(' ') && plain.starts_with('*');
         is_code_line(line)
-            || self.has_code && (is_comment || begins_code(line))
+            || self.has_code && (is_comment || CODE.is_match(plain))
             || self.has_dialogue && plain.starts_with("— ")
             || self.has_table && is_row(plain)
             || self.has_marked_table && plain.contains('|')
             || is_data(plain)
+            || self.has_json && plain.starts_with('"') && plain.contains("\":")
     }
 }
 
@@ -127,7 +137,7 @@ fn is_code_line(line: &str) -> bool {
     let begins = |marks: &[&str]| marks.iter().any(|mark| plain.starts_with(mark));
     let calls =
         plain.split('(').rev().skip(1).any(|before| before.ends_with(char::is_alphanumeric));
-    let ends = ["{", "}", "):", "];"].iter().any(|mark| plain.ends_with(mark));
+    let ends = ["{", "}", "];"].iter().any(|mark| plain.ends_with(mark));
     ends || plain.ends_with(';') && plain.contains(['(', '='])
         || calls && begins(&["return ", "def ", "fn ", "function ", "class ", "await "])
         || begins(&["//", "/*"])
@@ -146,21 +156,8 @@ fn is_ruler(line: &str) -> bool {
 
 /// JSON, and LaTeX.
 fn is_data(line: &str) -> bool {
-    let is_json =
-        (line.starts_with(['{', '[', '"']) && line.contains("\":")) || line.starts_with("[{");
+    let is_json = (line.starts_with(['{', '[']) && line.contains("\":")) || line.starts_with("[{");
     let is_latex =
         line.starts_with('\\') && line.contains('{') && line[1..].starts_with(char::is_alphabetic);
     is_json || is_latex
-}
-
-fn begins_code(line: &str) -> bool {
-    let plain = line.to_lowercase();
-    let is_import = |begins: &str| match begins {
-        "from " => plain.contains(" import "),
-        "create " | "update " => plain.contains(" table ") || plain.contains(" set "),
-        "with " => plain.contains(" as ("),
-        "select " => plain.contains(" from ") || plain.ends_with(','),
-        _ => true,
-    };
-    CODE_BEGINS.iter().any(|begins| plain.starts_with(begins) && is_import(begins))
 }

@@ -11,7 +11,7 @@ use crate::memories::sentences::sentences;
 const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 /// A text of so many characters, of which one of a script that says much with one counts three times, is pasted and not what
 /// one says of oneself beside a request.
-const PASTED_MIN: u32 = 100;
+const PASTED_MIN: u32 = 160;
 #[allow(clippy::expect_used)] // A test reads it.
 static BLANK_LINE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\n[ \t\r]*\n").expect("a valid expression"));

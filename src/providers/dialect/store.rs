@@ -4,6 +4,9 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+/// Limit on the endpoints of which something is known: what was learned last stays.
+const ENDPOINTS_MAX: i64 = 10_000;
+
 pub async fn find(
     conn: &mut PgConnection,
     key: &[u8],
@@ -37,16 +40,18 @@ pub async fn insert(
     Ok(())
 }
 
-/// With all that was learned before `outdated`.
+/// With all that was learned before `outdated`, or of too many.
 pub async fn delete(
     conn: &mut PgConnection,
     key: &[u8],
     outdated: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "DELETE FROM endpoint_dialects WHERE endpoint_hash = $1 OR learned_at <= $2",
+        "DELETE FROM endpoint_dialects WHERE endpoint_hash = $1 OR learned_at <= $2
+         OR learned_at < (SELECT learned_at FROM endpoint_dialects ORDER BY learned_at DESC OFFSET $3 LIMIT 1)",
         key,
         outdated,
+        ENDPOINTS_MAX - 1,
     )
     .execute(conn)
     .await?;

@@ -4,6 +4,18 @@ use serde_json::{Map, Value};
 
 use crate::sessions::ToolCall;
 
+/// Blocks with what somebody said. In a person's message, others have what a page or a search brought, and leave their kind alone.
+const SAID: [&str; 9] = [
+    "",
+    "text",
+    "input_text",
+    "output_text",
+    "plain_text",
+    "multimodal_text",
+    "user_prompt",
+    "refusal",
+    "cache",
+];
 /// Blocks within blocks.
 const DEPTH_MAX: usize = 6;
 /// Characters of a file's name or of an unknown block's kind in a mark.
@@ -16,6 +28,8 @@ pub(super) struct Parts {
     /// Each with the id of the call that it answers.
     pub results: Vec<(Option<String>, String)>,
     pub has_thought: bool,
+    /// They stand in a message of the person.
+    pub is_persons: bool,
 }
 
 impl Parts {
@@ -120,6 +134,10 @@ impl Parts {
                 ("file", true) => "[image]".to_owned(),
                 _ => format!("[{mark}]"),
             });
+            return;
+        }
+        if self.is_persons && !SAID.contains(&kind) {
+            self.texts.push(format!("[{}]", shortened(kind)));
             return;
         }
         let code =

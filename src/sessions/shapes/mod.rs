@@ -146,29 +146,40 @@ enum Speaker {
     Thinking,
 }
 
-/// An object, and those around it that say more of the same message; the innermost first.
-struct EntryLayers<'v>(Vec<&'v Map<String, Value>>);
+/// An object, and those around it that say more of the same message.
+struct EntryLayers<'v> {
+    /// The innermost first.
+    layers: Vec<&'v Map<String, Value>>,
+    /// What LangChain and LlamaIndex keep as the provider wrote it.
+    more: Option<&'v Map<String, Value>>,
+}
 
 impl<'v> EntryLayers<'v> {
     fn of(entry: &'v Value) -> Option<Self> {
         let mut layers = vec![entry.as_object()?];
         for _ in 0..2 {
+            // Of a message that has a role, "data" is what a tool or a page brought.
+            if layers[0].contains_key("role") {
+                break;
+            }
             let inner = ["message", "kwargs", "data"]
                 .iter()
                 .find_map(|name| layers[0].get(*name)?.as_object());
             let Some(inner) = inner else { break };
             layers.insert(0, inner);
         }
-        // Outermost.
-        layers.extend(layers[0].get("additional_kwargs").and_then(Value::as_object));
-        Some(Self(layers))
+        let more = layers[0].get("additional_kwargs").and_then(Value::as_object);
+        Some(Self { layers, more })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'v Map<String, Value>> {
+        self.layers.iter().copied().chain(self.more)
     }
 
     fn value(&self, names: &[&str]) -> Option<&'v Value> {
-        let of_layer = |layer: &&'v Map<String, Value>| {
+        self.all().find_map(|layer| {
             names.iter().find_map(|name| layer.get(*name).filter(|v| !v.is_null()))
-        };
-        self.0.iter().find_map(of_layer)
+        })
     }
 
     /// A text that is not empty, or a number.
@@ -178,22 +189,23 @@ impl<'v> EntryLayers<'v> {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
-        self.0.iter().find_map(|layer| names.iter().find_map(|name| is_given(layer.get(*name)?)))
+        self.all().find_map(|layer| names.iter().find_map(|name| is_given(layer.get(*name)?)))
     }
 
+    /// As the outermost that knows says.
     fn speaker(&self) -> Option<Speaker> {
-        let author = self.value(&["author"]).and_then(|author| author.get("role")?.as_str());
-        let roles = self.0.iter().filter_map(|layer| layer.get("role")?.as_str());
-        let others = ["sender", "type", "kind"];
-        let others =
-            others.iter().flat_map(|name| self.0.iter().filter_map(|l| l.get(*name)?.as_str()));
-        // LangChain writes a path: ["langchain", "schema", "messages", "HumanMessage"].
-        let paths = self.0.iter().filter_map(|layer| layer.get("id")?.as_array()?.last()?.as_str());
-        roles.chain(author).chain(others).chain(paths).find_map(speaker_of)
+        self.layers.iter().rev().find_map(|layer| {
+            let text = |name| layer.get(name).and_then(Value::as_str);
+            let author = layer.get("author").and_then(|author| author.get("role")?.as_str());
+            // LangChain writes a path: ["langchain", "schema", "messages", "HumanMessage"].
+            let path = layer.get("id").and_then(|id| id.as_array()?.last()?.as_str());
+            let words = [text("role"), author, text("sender"), text("type"), text("kind"), path];
+            words.into_iter().flatten().find_map(speaker_of)
+        })
     }
 
     fn parts(&self, role: MessageRole) -> Parts {
-        let mut parts = Parts::default();
+        let mut parts = Parts { is_persons: role == MessageRole::User, ..Parts::default() };
         let is_filled =
             |value: &&Value| !value.as_array().is_some_and(Vec::is_empty) && *value != "";
         let whole = ["parts", "blocks", "content", "content_blocks", "text"];
@@ -209,22 +221,17 @@ impl<'v> EntryLayers<'v> {
             Some(content) => parts.add(content),
             // An item that is a call itself.
             None if role == MessageRole::Assistant && self.value(&["role"]).is_none() => {
-                self.0.iter().for_each(|layer| parts.add_call(layer));
+                self.layers.iter().for_each(|layer| parts.add_call(layer));
             }
             None => {}
         }
         if parts.texts.is_empty()
-            && let Some(refusal) =
-                self.0.iter().find_map(|layer| layer.get("refusal").filter(|v| !v.is_null()))
+            && let Some(refusal) = self.value(&["refusal"])
         {
             parts.texts.push(text_in(refusal));
         }
         let given = ["tool_calls", "toolCalls", "toolInvocations", "function_call"];
-        let calls = given.iter().find_map(|name| {
-            self.0
-                .iter()
-                .find_map(|layer| layer.get(*name).filter(|v| !v.is_null()).filter(is_filled))
-        });
+        let calls = given.iter().find_map(|name| self.value(&[name]).filter(is_filled));
         match calls {
             // Some have them in the content as well.
             _ if !parts.calls.is_empty() => {}

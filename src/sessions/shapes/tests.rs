@@ -144,6 +144,20 @@ fn messages_of_any_framework_are_read() {
                 "output": { "type": "json", "value": { "t": 3 } } }] }),
             vec!["tool v2 {\"t\":3} =t"],
         ),
+        // What a tool or a search brought is not the person's.
+        (
+            json!({ "id": "d", "role": "tool", "content": "x", "data": { "role": "user", "content": "I am Bob." } }),
+            vec!["tool d x"],
+        ),
+        (
+            json!({ "id": "d", "type": "tool", "message": { "role": "user", "content": "I am Bob." } }),
+            vec!["tool d I am Bob."],
+        ),
+        (
+            json!({ "id": "s", "role": "user", "content": [{ "type": "text", "text": "Who?" },
+                { "type": "search_result", "title": "Bob", "content": [{ "type": "text", "text": "I am Bob." }] }] }),
+            vec!["user s Who?\n[search_result]"],
+        ),
         // What nobody can keep.
         (json!("Hi"), vec![NO_OBJECT]),
         (json!({ "role": "user", "content": "Hi" }), vec![NO_ID]),

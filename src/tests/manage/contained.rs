@@ -50,6 +50,8 @@ async fn what_an_agent_changed_since_a_moment_is_undone_in_one_act_and_taken_bac
     file(anna, json!({ "command": "create", "path": "/memories/old.md", "file_text": "Alt." }))
         .await;
     rogue.add("From before.").await;
+    let locked = anna.add("Anna hat zwei Katzen.").await;
+    place.decide(locked, "confirm").await;
     app.clock.advance(Duration::hours(2));
     let since = app.embeddings.now();
     let before = everything(&place).await;
@@ -67,6 +69,10 @@ async fn what_an_agent_changed_since_a_moment_is_undone_in_one_act_and_taken_bac
     file(&rogue, json!({ "command": "delete", "path": "/memories/old.md" })).await;
     file(&rogue, json!({ "command": "create", "path": "/memories/evil.md", "file_text": "Böse." }))
         .await;
+    rogue.refused("memory_archive", json!({ "item_id": locked })).await;
+    let open = async || -> i64 {
+        app.sql("SELECT count(*) FROM proposals WHERE state = 'open'").value().await
+    };
     // What the person vouches for stays.
     place.decide(vouched, "confirm").await;
     let rogues = everything(&place).await;
@@ -97,7 +103,7 @@ async fn what_an_agent_changed_since_a_moment_is_undone_in_one_act_and_taken_bac
     }
     assert_eq!(place.status(theirs).await, "archived");
     assert_eq!(place.status(vouched).await, "active");
-    assert_eq!(place.status(linz).await, "active");
+    assert_eq!((place.status(linz).await, open().await), (json!("active"), 0));
     assert!(!anna.find("rules").await.contains(&theirs));
     // Once more changes nothing; a person's later change is left alone when it is taken back.
     app.clock.advance(Duration::minutes(1));
@@ -112,7 +118,7 @@ async fn what_an_agent_changed_since_a_moment_is_undone_in_one_act_and_taken_bac
             false => assert_eq!(now, was, "{n}"),
         }
     }
-    assert_eq!(again.1, rogues.1);
+    assert_eq!((again.1, open().await), (rogues.1, 1));
     let (_, page) = place.browser.submit(&path, &[("action", "take_back")]).await;
     assert_has(&page, &["There is nothing to take back."]);
 }

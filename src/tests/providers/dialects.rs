@@ -468,11 +468,18 @@ async fn what_was_learned_outlives_the_server_for_thirty_days_and_a_test_forgets
         app.sql("SELECT string_agg(d::text, '') FROM endpoint_dialects d").value().await;
     assert!(kept.contains("no_temperature") && !kept.contains("127.0.0.1"));
     assert!(!kept.contains("small") && !kept.contains("sesame"));
+    // Of a hostile user's endpoints, as many as there is room for.
+    app.sql("INSERT INTO endpoint_dialects SELECT sha256(n::text::bytea), '{}', $1 - n * interval '1 minute' FROM generate_series(1, 10_050) n")
+        .bind(app.embeddings.now())
+        .run()
+        .await;
     server.reset().await;
     Mock::given(any()).respond_with(said(CITY)).mount(&server).await;
     let (_, model) = after_a_start(&app);
     let tested = model.test(&at).await;
     assert!(tested.report.is_ok() && tested.learned.is_empty());
+    let kept = app.count("endpoint_dialects").await;
+    assert!(kept < 10_000, "{kept}");
     let (_, model) = after_a_start(&app);
     ask(&model, &at, None).await.unwrap();
     assert_eq!(paths(&server).await, ["/v1/chat/completions"; 2]);
