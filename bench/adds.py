@@ -30,12 +30,12 @@ CLIENTS = (1, 8)
 ROUNDS = 3
 SCRIPTS = 50
 FIRST_ITEMS = 1_000
-STATEMENTS = {"add": ("src/memories/write/store.rs", "insert"), "push": ("src/queue/store.rs", "push")}
+STATEMENTS = {"add": ("src/core/memories/write/store.rs", "insert"), "push": ("src/core/queue/store.rs", "push")}
 
 
 def main():
     random.seed(7)
-    lock = source_of("src/db/store.rs", "raising_revision").replace("{id}", "1")
+    lock = source_of("src/core/db/store.rs", "raising_revision").replace("{id}", "1")
     progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, clients: {clients}", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
                         + [("adding while vectors are made", SECONDS)] * (ROUNDS * len(CLIENTS)))
     provider_port = free_port()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes src/providers/e5_means.bin: the means of multilingual-e5-small's vectors (384 32-bit floats) and token vectors
+"""Makes src/core/providers/e5_means.bin: the means of multilingual-e5-small's vectors (384 32-bit floats) and token vectors
 (384 more), which the builtin model subtracts, since all its vectors point into nearly the same direction. Over the memories
 and questions of src/tests/behaviour/cases, which are of 16 languages, each with both prefixes. Run once.
 
@@ -13,7 +13,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parent.parent
 CASES = REPO / "src/tests/behaviour/cases"
 MODEL = REPO / "data/runtime/model-multilingual-e5-small/e5-small-q4.bin"
-MEANS = REPO / "src/providers/e5_means.bin"
+MEANS = REPO / "src/core/providers/e5_means.bin"
 PREFIXES = "query: ", "passage: "
 
 

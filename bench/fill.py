@@ -138,7 +138,7 @@ def tell(db, users):
 
 
 def terms(text):
-    """What a text is found by (src/memories/passages/terms.rs). Of run.py's words those in -s have another stem."""
+    """What a text is found by (src/core/memories/passages/terms.rs). Of run.py's words those in -s have another stem."""
     counts = Counter(lexeme for word in text.split() for lexeme in {word, word.removesuffix("s")})
     found = sorted((zlib.crc32(lexeme.encode()), count) for lexeme, count in counts.items())
     return struct.pack(f"<{len(found)}I", *(number for number, _ in found)) + bytes(min(count, 255) for _, count in found)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How near two statements about one person lie to each other by the builtin model: those that say the same in
 other words, those that contradict each other, and those that have nothing to do with each other. The threshold
-of src/consolidation/keep.rs is read off its table.
+of src/core/consolidation/keep.rs is read off its table.
 
 Run as `python3 tools/with_postgres.py python3 bench/likeness.py` after `make build`. Each first statement is
 added to a theme of its own; the second asks for it, and the answer's parts of the score give the distance.

@@ -145,7 +145,7 @@ def answer(server, tokens, question, noted):
 
 
 def fused(candidates, penalty):
-    """As src/search/fuse.rs does it, but with what neighbours add as it was in each tier alone: [(is a turn, its turns, score)]."""
+    """As src/core/search/fuse.rs does it, but with what neighbours add as it was in each tier alone: [(is a turn, its turns, score)]."""
     nothing = (0.5, 0.0) if any(candidate[0] for candidate in candidates) else (None, None)
     semantic, lexical = (scaled(np.array([candidate[at] for candidate in candidates]), least) for at, least in zip((2, 3), nothing))
     sums, turns = 0.7 * semantic + 0.3 * lexical + np.array([candidate[4] for candidate in candidates]), np.array([candidate[0] for candidate in candidates])

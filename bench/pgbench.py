@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sql import PG_BIN, URL
 
-# As src/db/mod.rs asks for.
+# As src/core/db/mod.rs asks for.
 SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off "
            "-c client_connection_check_interval=500 -c statement_timeout=5000"}
 

@@ -4,7 +4,8 @@
 //!
 //! # The map
 //!
-//! From top to bottom: a module uses only modules below its own row.
+//! From top to bottom: a module uses only modules below its own row. The first two rows are this crate, with `app`, the pages;
+//! all others are the domain, `keepsake-core` in `src/core`, which it shows under its own names.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -135,39 +136,14 @@
 //! - The first account through the pages is the first *admin*, so that accounts created on the command line do not
 //!   take the first person's place.
 
-pub mod accounts;
-pub mod activity;
-pub mod backup;
 pub mod bridge;
-pub mod clock;
-pub mod config;
-pub mod consolidation;
-pub mod containment;
-pub mod db;
-pub mod documents;
-pub mod embedding;
-pub mod entities;
-pub mod erasure;
-pub mod evaluation;
-pub mod export;
-pub mod input;
-pub mod jobs;
-pub mod languages;
-pub mod memories;
-pub mod metrics;
-pub mod panics;
-pub mod postgres;
-pub mod providers;
-pub mod queue;
-pub mod quota;
-pub mod recall;
-pub mod redaction;
-pub mod replay;
-pub mod seal;
-pub mod search;
 pub mod serve;
-pub mod sessions;
-pub mod tools;
 pub mod web;
-pub mod webhooks;
 pub mod wiring;
+
+pub use keepsake_core::{
+    accounts, activity, backup, clock, config, consolidation, containment, db, documents,
+    embedding, entities, erasure, evaluation, export, input, jobs, languages, memories, metrics,
+    panics, postgres, providers, queue, quota, recall, redaction, replay, seal, search, sessions,
+    tools, webhooks,
+};

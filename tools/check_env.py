@@ -4,7 +4,7 @@ refuse, an address that is taken, a data folder that cannot be written.
 
     tools/check_env.py
 
-The server judges again, and more closely (src/config); the words are its own.
+The server judges again, and more closely (src/core/config); the words are its own.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from common import DATA_DIR, REPO, fail, say
 
-CONFIG = REPO / "src/config"
+CONFIG = REPO / "src/core/config"
 # What the tools themselves read.
 OF_TOOLS = {"KEEPSAKE_BIN", "KEEPSAKE_DB_PASSWORD", "KEEPSAKE_EMAIL"}
 # The shape of a value, where it has one that can be told without the server.

@@ -13,12 +13,12 @@ from dependencies import digest_of, keep, seed
 TEMPLATE = "keepsake_template"
 COMMITTED = REPO / ".sqlx"
 SEEN = TARGET / "sqlx"
-CRATE_ROOT = REPO / "src/lib.rs"
+CRATE_ROOT = REPO / "src/core/lib.rs"
 # The schema and the committed queries that were compared last: the compiler looks at neither.
 CHECKED = TARGET / "sqlx-checked"
 # All CA certificates of the machine, where Debian and others have them.
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-# As `make_roles` of src/db/store.rs has them, and the migrator's own table.
+# As `make_roles` of src/core/db/store.rs has them, and the migrator's own table.
 SETUP = """
 DO $$ DECLARE name text; BEGIN
     FOREACH name IN ARRAY ARRAY['keepsake_owner', 'keepsake_app', 'keepsake_system'] LOOP

@@ -16,7 +16,7 @@ import time
 HOME = os.path.dirname(os.path.abspath(__file__)) if os.path.isfile(globals().get("__file__", "")) else ""  # "" where a pipe is run
 FOREGROUND_S, CHECK_S, BACKGROUND_S = 0.25, 10, 60
 STDIN_BYTES, TAIL_BYTES, MESSAGES_MAX = 64 << 20, 32 << 20, 20000
-# The server's limits (src/sessions/message.rs), and a piece below its 1 MiB of a request.
+# The server's limits (src/core/sessions/message.rs), and a piece below its 1 MiB of a request.
 TEXT_CHARS, ID_CHARS, NAME_CHARS, CALLS, PIECE, PIECE_BYTES, PLACE_CHARS = 100000, 128, 128, 64, 500, 900000, 1000
 # What tells ours from others'. Not the whole path: JSON and a shell may write a home like /home/jürgen or /home/o'neil otherwise.
 MARKER = ".keepsake/connect.py"

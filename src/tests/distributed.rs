@@ -34,7 +34,7 @@ async fn a_server_knows_whether_its_database_is_distributed() {
     }
 }
 
-/// All that migrations make, but for what Citus has otherwise (src/db/citus/store.rs).
+/// All that migrations make, but for what Citus has otherwise (src/core/db/citus/store.rs).
 async fn schema(options: &PgConnectOptions) -> Vec<String> {
     let mut conn = PgConnection::connect_with(options).await.unwrap();
     conn.sql(

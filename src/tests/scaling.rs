@@ -43,7 +43,7 @@ const LOCAL: [(&str, &str); 21] = [
     ("web_sessions", "found by the hash of the cookie, before the user is known"),
 ];
 
-/// What `keepsake migrate --citus` replaces before it distributes the tables (src/db/citus/store.rs).
+/// What `keepsake migrate --citus` replaces before it distributes the tables (src/core/db/citus/store.rs).
 const FOREIGN_KEYS_REPLACED: [&str; 1] = ["memory_items_session_id_fkey"];
 
 fn doc() -> String {
@@ -135,7 +135,7 @@ async fn every_unique_or_foreign_key_has_its_user_or_is_of_a_reference_table() {
         }
     }
     assert_eq!(refused, BTreeSet::from(FOREIGN_KEYS_REPLACED.map(str::to_owned)));
-    let code = fs::read_to_string("src/db/citus/store.rs").unwrap();
+    let code = fs::read_to_string("src/core/db/citus/store.rs").unwrap();
     for name in FOREIGN_KEYS_REPLACED {
         assert!(code.contains(&format!("DROP CONSTRAINT {name}")), "{name}");
     }
@@ -244,7 +244,7 @@ async fn an_insert_of_a_select_returns_something_or_looks_for_conflicts() {
 
 #[test]
 fn the_metrics_that_the_document_names_exist() {
-    let code = fs::read_to_string("src/metrics.rs").unwrap()
+    let code = fs::read_to_string("src/core/metrics.rs").unwrap()
         + &fs::read_to_string("src/web/metrics.rs").unwrap();
     let doc = doc();
     let section = doc.split("## What breaks first").nth(1).unwrap();

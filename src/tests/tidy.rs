@@ -9,10 +9,13 @@ use sqlx::Row;
 use crate::support::Sql as _;
 use crate::support::TestApp;
 
-/// Files of `src`, less the tests, with their text.
+/// Files of `src`, less the tests, with their text; those of the domain by their names below `src/core`.
 fn sources() -> Vec<(String, String)> {
     let mut all = texts_below("src", ".rs");
     all.retain(|(name, _)| !name.starts_with("tests/"));
+    for (name, _) in &mut all {
+        *name = name.strip_prefix("core/").unwrap_or(name).to_owned();
+    }
     all
 }
 

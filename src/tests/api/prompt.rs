@@ -129,7 +129,7 @@ async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
 
 /// The statement as it stands in the store.
 fn fullest_themes() -> &'static str {
-    let store = include_str!("../../memories/themes/store.rs");
+    let store = include_str!("../../core/memories/themes/store.rs");
     let begin = store.find("SELECT t.slug, n.active_count AS").unwrap();
     store[begin..].split("\"#").next().unwrap()
 }

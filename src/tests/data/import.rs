@@ -267,7 +267,7 @@ async fn every_event_of_a_history_is_taken_in() {
     assert!(events.len() > 10, "{check}");
     for event in events {
         let is_read = keepsake::export::read::EVENTS.contains(&event);
-        assert!(is_read, "{event}: add it to EVENTS in src/export/read.rs");
+        assert!(is_read, "{event}: add it to EVENTS in src/core/export/read.rs");
     }
 }
 

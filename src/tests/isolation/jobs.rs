@@ -63,7 +63,7 @@ fn every_job_has_a_case() {
     for job in walk::jobs() {
         assert!(
             CASES.contains(&job.as_str()),
-            "{job} (src/jobs) has no case: add a test to src/tests/isolation/jobs.rs \
+            "{job} (src/core/jobs) has no case: add a test to src/tests/isolation/jobs.rs \
              that runs it for Ben and sees Anna's rows untouched, and its name to CASES"
         );
     }

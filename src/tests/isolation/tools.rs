@@ -63,7 +63,7 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
         );
         assert!(
             OWN_TOOLS.contains(tool),
-            "what {tool} answers would be learned again: add it to OWN_TOOLS in src/consolidation/transcript.rs"
+            "what {tool} answers would be learned again: add it to OWN_TOOLS in src/core/consolidation/transcript.rs"
         );
     }
     for (tool, input, status) in CASES {

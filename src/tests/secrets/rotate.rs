@@ -72,7 +72,7 @@ async fn every_sealed_column_of_the_catalogue_is_sealed_anew_once_and_what_was_a
     known.sort();
     assert_eq!(
         found, known,
-        "sealed columns of the schema, and those in src/embedding/reseal/mod.rs: add the missing one there"
+        "sealed columns of the schema, and those in src/core/embedding/reseal/mod.rs: add the missing one there"
     );
     let provider = Provider::start().await;
     provider.behave(|b| b.key = Some(KEY));

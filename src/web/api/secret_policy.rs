@@ -24,9 +24,9 @@ pub struct SecretChoice {
     policy: String,
 }
 
-impl From<SecretPolicy> for Json<SecretChoice> {
-    fn from(policy: SecretPolicy) -> Self {
-        Self(SecretChoice { policy: policy.as_str().to_owned() })
+impl SecretChoice {
+    fn of(policy: SecretPolicy) -> Json<Self> {
+        Json(Self { policy: policy.as_str().to_owned() })
     }
 }
 
@@ -43,7 +43,7 @@ pub async fn show(
         }
         ActingFor::NewUser(_) => SecretPolicy::default(),
     };
-    Ok(policy.into())
+    Ok(SecretChoice::of(policy))
 }
 
 /// For service tokens. Creates the user if need be, so that its first text is treated as chosen.
@@ -61,5 +61,5 @@ pub async fn save(
     }
     let user = caller(access, &state).await?.user_id;
     state.embeddings.redactor().save(user, policy).await?;
-    Ok(policy.into())
+    Ok(SecretChoice::of(policy))
 }

@@ -79,7 +79,7 @@ pub(super) fn fill(name: &str, kind: EndpointKind, slug: &str) -> Attempt {
 
 /// Runs a test. The page shows the endpoint's report, or the kind of failure. An address that works better than
 /// the typed one is in the form, to be saved.
-pub(super) async fn test<R: Into<TestResult>, E>(
+pub(super) async fn test<R: Shown, E>(
     posted: &Submission,
     name: &str,
     test: impl Future<Output = Result<Tested<R>, E>>,
@@ -91,7 +91,7 @@ where
     let Tested { report, asked, works_at, learned } = test.await?;
     let mut values = posted.fields.values();
     let mut test = match report {
-        Ok(report) => report.into(),
+        Ok(report) => report.shown(),
         Err(error) => TestResult {
             is_ok: false,
             headline: headline(&error).to_owned(),
@@ -134,8 +134,14 @@ fn headline(error: &ProviderError) -> &'static str {
     }
 }
 
-impl From<EmbeddingReport> for TestResult {
-    fn from(report: EmbeddingReport) -> Self {
+/// A report of a test that succeeded, as its form shows it.
+pub(super) trait Shown {
+    fn shown(self) -> TestResult;
+}
+
+impl Shown for EmbeddingReport {
+    fn shown(self) -> TestResult {
+        let report = self;
         let (dimensions, ms) = (report.dimensions, report.latency.as_millis().max(1));
         let model = report.model_found.map(|model| ("Model", model));
         let mut details = Vec::from_iter(model);
@@ -180,12 +186,13 @@ impl From<EmbeddingReport> for TestResult {
             true => format!("Works: {dimensions} dimensions in {ms} ms"),
             false => "It answers, but not with the requested dimensions".to_owned(),
         };
-        Self { is_ok, headline, details }
+        TestResult { is_ok, headline, details }
     }
 }
 
-impl From<ChatReport> for TestResult {
-    fn from(report: ChatReport) -> Self {
+impl Shown for ChatReport {
+    fn shown(self) -> TestResult {
+        let report = self;
         let ms = report.latency.as_millis().max(1);
         let model = report.model.map(|model| ("Model", model));
         let mut details = Vec::from_iter(model);
@@ -207,6 +214,6 @@ impl From<ChatReport> for TestResult {
             ),
         };
         details.push(("Tokens", tokens));
-        Self { is_ok: true, headline: format!("Works: an answer in {ms} ms"), details }
+        TestResult { is_ok: true, headline: format!("Works: an answer in {ms} ms"), details }
     }
 }

@@ -23,7 +23,7 @@ pub use self::stems::particle_chars;
 pub use self::times::TimeWords;
 pub use self::words::{ChatterPhrases, CommonWords, Examples, PhraseList, WordList, phrase};
 
-static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/languages");
+static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
 /// What a file says. Words are in lower case, as they are written.
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,7 @@
 //! here and one line in the list: its name, how it finds work, and the domain operation that it calls, for
 //! one user at a time and in slices of about two seconds.
 //!
-//! Due work is in `job_queue` (src/queue). Claims are fair: within a job, users who have waited for
+//! Due work is in `job_queue` (src/core/queue). Claims are fair: within a job, users who have waited for
 //! [`PATIENCE`](crate::queue::PATIENCE) come first, then those with the least work. The rows are hints: every
 //! minute the job `sweep` asks each job for its work and pushes what is missing.
 //!

@@ -38,7 +38,7 @@ impl From<i64> for UserId {
     }
 }
 
-static MIGRATIONS: Migrator = sqlx::migrate!();
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// PostgreSQL 15.0, as in `server_version_num`.
 const POSTGRES_VERSION_MIN: i32 = 150_000;

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_document_describes_the_kinds_in_the_order_of_the_file() {
-        let document = include_str!("../../docs/export.md");
+        let document = include_str!("../../../docs/export.md");
         let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
         let described: Vec<&str> = rows.map(|(name, _)| name).collect();
         assert_eq!(described, KINDS.map(|(_, name, _)| name));

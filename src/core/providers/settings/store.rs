@@ -208,7 +208,7 @@ pub async fn set_browser_read_only(
     Ok(done.execute(conn).await?.rows_affected() == 1)
 }
 
-/// What a user may store, in bytes (src/quota).
+/// What a user may store, in bytes (src/core/quota).
 pub async fn find_bytes_per_user(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!("SELECT bytes_per_user FROM system_settings").fetch_one(conn).await
 }

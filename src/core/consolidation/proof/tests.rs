@@ -69,8 +69,8 @@ fn long_and_odd_messages_are_read_in_no_time() {
 #[test]
 fn what_a_person_says_is_proven_and_nothing_else() {
     let read = |text| toml::from_str::<Cases>(text).expect("valid").case;
-    let mut cases = read(include_str!("../../tests/behaviour/own_word.toml"));
-    cases.extend(read(include_str!("../../tests/behaviour/own_word_more.toml")));
+    let mut cases = read(include_str!("../../../tests/behaviour/own_word.toml"));
+    cases.extend(read(include_str!("../../../tests/behaviour/own_word_more.toml")));
     let mut wrong = [Vec::new(), Vec::new()];
     for case in &cases {
         if proves(&case.content, &case.message) != case.is_own {

@@ -1,4 +1,4 @@
-//! Counts what users store, for the limit of bytes and for what pages show (src/quota).
+//! Counts what users store, for the limit of bytes and for what pages show (src/core/quota).
 
 use super::{BackgroundJob, JobWork, NextDue};
 use crate::queue;

@@ -464,7 +464,7 @@ mod tests {
             ("KEEPSAKE_STOP_GRACE_SECONDS", &["0", "9", "10", "20"], &["21", "-1", "2.5"]),
             ("KEEPSAKE_DISK_FREE_MB", &["0", "2048"], &["5%", "-1", "1.5"]),
         ];
-        let script = include_str!("../../tools/check_env.py");
+        let script = include_str!("../../../tools/check_env.py");
         let shapes = script.split_once("SHAPES = {").expect("shapes").1;
         let shapes = shapes.split_once("\n}").expect("their end").0;
         let mut named = Vec::new();

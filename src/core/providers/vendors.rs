@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_document_lists_every_provider() {
-        let document = include_str!("../../docs/configure.md");
+        let document = include_str!("../../../docs/configure.md");
         for Vendor { name, url, key_header, .. } in &VENDORS {
             let header = match *key_header {
                 "" => String::new(),

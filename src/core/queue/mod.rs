@@ -1,5 +1,5 @@
 //! The queue of background work: one row per user and job, pushed in the transaction that creates the work.
-//! Rows are hints: what is due follows from the domain's rows, and the sweep (src/jobs) pushes again what is
+//! Rows are hints: what is due follows from the domain's rows, and the sweep (src/core/jobs) pushes again what is
 //! missing. They hold ids, times and counts, never content.
 //!
 //! - A push during a run increments `pushes`, so that the row is due again when the run ends.

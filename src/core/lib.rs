@@ -1,0 +1,34 @@
+//! The domain of Keepsake: all but the server, its doors and the commands. `src/lib.rs` has the map.
+
+pub mod accounts;
+pub mod activity;
+pub mod backup;
+pub mod clock;
+pub mod config;
+pub mod consolidation;
+pub mod containment;
+pub mod db;
+pub mod documents;
+pub mod embedding;
+pub mod entities;
+pub mod erasure;
+pub mod evaluation;
+pub mod export;
+pub mod input;
+pub mod jobs;
+pub mod languages;
+pub mod memories;
+pub mod metrics;
+pub mod panics;
+pub mod postgres;
+pub mod providers;
+pub mod queue;
+pub mod quota;
+pub mod recall;
+pub mod redaction;
+pub mod replay;
+pub mod seal;
+pub mod search;
+pub mod sessions;
+pub mod tools;
+pub mod webhooks;
