@@ -28,7 +28,7 @@ async fn main() {
     let options = url.parse().unwrap();
     keepsake::db::prepare(&options).await.unwrap();
     let config = Config::from_env().unwrap();
-    let search = wiring::core(&config, &Db::new(&options)).unwrap().search;
+    let search = wiring::services(&config, &Db::new(&options), &options).unwrap().search;
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let answer = answer(&search, &asked).await;

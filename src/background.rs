@@ -81,8 +81,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             Some(email) => Some(super::find_user(config, database, email).await?),
             None => None,
         };
-        let core = wiring::core(config, &database.db)?;
-        let context = core.job_context().with_backups(wiring::backups(config, database, &core));
+        let context = database.services(config)?.for_jobs();
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);

@@ -37,11 +37,11 @@ pub async fn data_set(
     Database::run(config, async |database| {
         let db = database.db.patient();
         let accounts = wiring::accounts(config, &db);
-        let core = wiring::core(config, &db)?;
+        let services = wiring::services(config, &db, database.options())?;
         let (_stop, stopped) = watch::channel(false);
         let embed = jobs::find(queue::EMBED).context("there is no such job")?;
-        let runner = Runner::new(core.job_context(), stopped).of(&[embed], None);
-        let evaluation = core.evaluation();
+        let runner = Runner::new(services.for_jobs(), stopped).of(&[embed], None);
+        let evaluation = services.evaluation;
         let is_wanted = until_interrupted();
         let bar = bar()?;
         let tell = |progress: TrialProgress| {
@@ -158,7 +158,8 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     let email = Email::parse(email)?;
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
-        let evaluation = wiring::core(config, &database.db.patient())?.evaluation();
+        let db = database.db.patient();
+        let evaluation = wiring::services(config, &db, database.options())?.evaluation;
         let bar = bar()?.with_message("asking");
         let tell = |done: usize, of: usize| {
             bar.set_length(of as u64);

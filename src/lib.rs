@@ -12,8 +12,9 @@
 //! | `main.rs`, `background.rs`, `eval.rs`, `migrate.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, `terminal.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
 //! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), calls from pages of other origins (`cors.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
-//! | [`backup`] | backups of the whole database, nightly and by command: makes, verifies and restores them; `folder.rs` says which are kept (docs/backup.md) |
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
+//! | [`services`] | one struct of the handles with which tools, jobs, pages and commands work; made once a process |
+//! | [`backup`] | backups of the whole database, nightly and by command: makes, verifies and restores them; `folder.rs` says which are kept (docs/backup.md) |
 //! | [`evaluation`] | measures how well search finds: `trial.rs` runs a data set in scratch accounts, `own.rs` measures a user's own memory, `asked/` measures the effect of a rebuild |
 //! | [`recall`] | adds memories to a prompt automatically: `trivial.rs` decides which messages need no search, `search/relevance.rs` how relevant each candidate is, `section.rs` writes the block (docs/recall.md) |
 //! | [`export`] | exports and imports a person's data, in small steps; `kinds.rs` lists the kinds of records, for both; `read.rs` parses a line |
@@ -144,6 +145,6 @@ pub mod wiring;
 pub use keepsake_core::{
     accounts, activity, backup, clock, config, consolidation, containment, db, documents,
     embedding, entities, erasure, evaluation, export, input, jobs, languages, memories, metrics,
-    panics, postgres, providers, queue, quota, recall, redaction, replay, seal, search, sessions,
-    tools, webhooks,
+    panics, postgres, providers, queue, quota, recall, redaction, replay, seal, search, services,
+    sessions, tools, webhooks,
 };

@@ -14,7 +14,8 @@ use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
 use keepsake::evaluation::model::MeasurementTokens;
 use keepsake::jobs::{self, Runner};
 use keepsake::queue;
-use keepsake::wiring::{self, Core, Database};
+use keepsake::services::Services;
+use keepsake::wiring::Database;
 use tokio::sync::watch;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -24,10 +25,10 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
     let email = Email::parse(email)?;
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
-        let core = wiring::core(config, &database.db)?;
-        let is_rebuilt = start_and_wait(&core, user).await?;
+        let services = database.services(config)?;
+        let is_rebuilt = start_and_wait(&services, user).await?;
         if is_rebuilt && is_measured {
-            measure(&core, user).await?;
+            measure(&services, user).await?;
         }
         Ok(())
     })
@@ -35,8 +36,8 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
 }
 
 /// False if there was nothing to do.
-async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
-    let embeddings = core.embeddings();
+async fn start_and_wait(services: &Services, user: UserId) -> anyhow::Result<bool> {
+    let embeddings = &services.embeddings;
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
@@ -52,7 +53,7 @@ async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = run_job(core, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
+        worked = run_job(services, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -73,14 +74,14 @@ async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
 /// Runs one job of the user until `until` completes. If a server holds the job's lease, this process only
 /// waits.
 async fn run_job<T>(
-    core: &Core,
+    services: &Services,
     user: UserId,
     job: &str,
     until: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
     let (_stop, stopped) = watch::channel(false);
     let job = jobs::find(job).context("there is no such job")?;
-    let runner = Runner::new(core.job_context(), stopped).of(&[job], Some(user));
+    let runner = Runner::new(services.for_jobs(), stopped).of(&[job], Some(user));
     tokio::select! {
         () = jobs::work(runner) => bail!("the worker stopped unexpectedly"),
         ended = until => ended,
@@ -123,8 +124,8 @@ async fn show(
 }
 
 /// Runs the page's evaluation job, in a running server or here.
-async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
-    let evaluation = core.evaluation();
+async fn measure(services: &Services, user: UserId) -> anyhow::Result<()> {
+    let evaluation = &services.evaluation;
     match evaluation.ask_for(user).await? {
         RequestOutcome::Begun | RequestOutcome::UnderWay => {}
         answer => {
@@ -146,7 +147,7 @@ async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
             tokio::time::sleep(SHOWN_EVERY).await;
         }
     };
-    let ended = run_job(core, user, queue::EVALUATE, until_measured).await?;
+    let ended = run_job(services, user, queue::EVALUATE, until_measured).await?;
     bar.finish_and_clear();
     if let MeasurementState::GivenUp(why) = ended {
         bail!("nothing was measured: {why}");

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Resealed};
 use keepsake::seal;
-use keepsake::wiring::{self, Database};
+use keepsake::wiring::Database;
 
 /// A request that read a key before it was resealed may write the old value back (a form that keeps its key).
 /// After this time such requests have ended.
@@ -21,14 +21,14 @@ pub async fn rotate(config: &Config) -> anyhow::Result<()> {
 
 async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     let key = config.secret_key.as_ref();
-    let only = wiring::core(config, &database.db)?.embeddings().begin_rotation().await?;
+    let only = database.services(config)?.embeddings.begin_rotation().await?;
     let Some(_only) = only else {
         bail!("another rotation is running on this database; wait until it ends");
     };
     seal::begin_rotation(key, &config.data_dir)?;
     // Built after the rotation began, so that it has the new key.
-    let core = wiring::core(config, &database.db)?;
-    let done = reseal_all(core.embeddings()).await?;
+    let services = database.services(config)?;
+    let done = reseal_all(&services.embeddings).await?;
     seal::end_rotation(key, &config.data_dir)
         .context("every key is encrypted with the new key, but the old key could not be removed from the file")?;
     println!("{} encrypted with the new key", keys(done.resealed));

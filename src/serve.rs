@@ -13,12 +13,13 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::jobs::{self, JobContext};
+use crate::jobs;
 use crate::metrics;
 use crate::postgres;
+use crate::services::Services;
 pub use crate::web::Workers;
 use crate::web::{self, AppState, ConnectionLimits, Gate, ProcessInfo, Readiness};
-use crate::wiring::{self, Core, Database};
+use crate::wiring::{self, Database};
 
 /// From the signal to the end of the last request; slower requests are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
@@ -66,9 +67,9 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     };
     drop(starting);
     let worked = async {
-        let core = wiring::core(config, &database.db)?;
-        core.watch_disk();
-        let crew = JobWorkers::start(jobs_of(config, &database, &core));
+        let services = database.services(config)?;
+        wiring::watch_disk(&services);
+        let crew = JobWorkers::start(services.for_jobs());
         tracing::info!("running background jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -81,10 +82,6 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     worked
 }
 
-fn jobs_of(config: &Config, database: &Database, core: &Core) -> JobContext {
-    core.job_context().with_backups(wiring::backups(config, database, core))
-}
-
 /// The job workers of this process.
 struct JobWorkers {
     stop: watch::Sender<bool>,
@@ -92,9 +89,9 @@ struct JobWorkers {
 }
 
 impl JobWorkers {
-    fn start(context: JobContext) -> Self {
+    fn start(services: Services) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let running = tokio::spawn(jobs::run(context, stopped));
+        let running = tokio::spawn(jobs::run(services, stopped));
         Self { stop, running }
     }
 
@@ -119,14 +116,13 @@ async fn serve_until(
         .await
         .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
     let readiness = Readiness::new(ProcessInfo { workers: Some(workers) });
-    let core = wiring::core(config, &database.db)?;
-    core.watch_disk();
-    let state = wiring::app_state(config, &core, readiness.clone());
-    let activity = core.activity.clone();
-    let crew =
-        (workers == Workers::Here).then(|| JobWorkers::start(jobs_of(config, database, &core)));
+    let services = database.services(config)?;
+    wiring::watch_disk(&services);
+    let activity = services.activity.clone();
+    let state = wiring::app_state(config, services.clone(), readiness.clone());
+    let crew = (workers == Workers::Here).then(|| JobWorkers::start(services.for_jobs()));
     let recorder = tokio::spawn(activity.clone().keep_writing());
-    let warming = core.embeddings().clone();
+    let warming = services.embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
     let (gate, door) = Gate::new(listener, ConnectionLimits::default());

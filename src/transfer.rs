@@ -25,8 +25,8 @@ pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow
         bar.set_style(ProgressStyle::with_template(
             "{wide_bar} {pos} of {len} · {per_sec} · {eta} left",
         )?);
-        let core = wiring::core(config, &database.db)?;
-        let sealer = core.embeddings().sealer();
+        let services = database.services(config)?;
+        let sealer = services.embeddings.sealer();
         let export = Export::new(&database.db, sealer, user, wiring::now()).as_of(&day);
         write_all(export, &bar).await
     })
@@ -54,20 +54,20 @@ pub async fn import(config: &Config, email: &str, is_vouched: bool) -> anyhow::R
     }
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
-        let core = wiring::core(config, &database.db)?;
-        core.watch_disk();
+        let services = database.services(config)?;
+        wiring::watch_disk(&services);
         let bar = bar_of_input()?;
         let tell = |outcome: ImportOutcome| {
             bar.set_position(outcome.bytes);
             bar.set_message(said(&outcome));
             std::future::ready(())
         };
-        let origin = match is_signed_input(core.embeddings(), email.as_str())? {
+        let origin = match is_signed_input(&services.embeddings, email.as_str())? {
             true => FileOrigin::Signed,
             false if is_vouched => FileOrigin::Vouched,
             false => FileOrigin::Unknown,
         };
-        let importer = Importer::new(&database.db, core.embeddings(), user, origin);
+        let importer = Importer::new(&database.db, &services.embeddings, user, origin);
         let outcome = importer.run(BufReader::new(std::io::stdin()), tell).await;
         bar.finish_and_clear();
         let outcome = outcome?;

@@ -12,22 +12,16 @@ use crate::activity::Activity;
 use crate::backup::{BackupError, Backups};
 use crate::clock::{SharedClock, WallClock};
 use crate::config::{Config, beside_the_program};
-use crate::consolidation::Consolidation;
 use crate::db::{self, DatabaseError, Db};
-use crate::documents::Documents;
-use crate::embedding::Embeddings;
-use crate::evaluation::Evaluation;
-use crate::jobs::JobContext;
-use crate::memories::Adding;
+use crate::embedding::QUERY_DEADLINE;
+use crate::memories::quota::ItemQuota;
 use crate::postgres::{self, CommandLock, EmbeddedPostgres};
-use crate::providers::chat::Chat;
-use crate::providers::{DocumentFetcher, Embedder, EndpointUrl, SystemNames, builtin};
+use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use crate::quota::{Disk, FolderDisk};
 use crate::seal::Sealer;
-use crate::search::{Reader, Search};
-use crate::tools::{Registry, ToolContext};
-use crate::web::{AppParts, AppState, Readiness, SiteFiles};
-use crate::webhooks::Webhooks;
+use crate::search::Reader;
+use crate::services::{ServiceParts, Services};
+use crate::web::{AppState, Readiness, ServerParts, SiteFiles};
 
 /// How long a start waits for a database that is itself starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
@@ -124,6 +118,10 @@ impl Database {
         Ok(Self::connected(options))
     }
 
+    pub fn services(&self, config: &Config) -> anyhow::Result<Services> {
+        services(config, &self.db, &self.options)
+    }
+
     /// As the role of the URL, for backups.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
@@ -167,13 +165,6 @@ fn is_unreachable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// `None` where no backup folder is set.
-pub fn backups(config: &Config, database: &Database, core: &Core) -> Option<Backups> {
-    let folder = config.backup_dir.clone()?;
-    let options = database.options().clone();
-    Some(Backups::new(options, folder, config.data_dir.clone(), core.sealer.clone()))
-}
-
 /// Of the server, which makes a key where there is none.
 pub fn sealer(config: &Config) -> anyhow::Result<Sealer> {
     Sealer::of(config.secret_key.as_ref(), &config.old_secret_keys, &config.data_dir)
@@ -193,50 +184,34 @@ pub fn accounts(config: &Config, db: &Db) -> Accounts {
     Accounts::new(db.clone(), wall_clock(), config.sign_up)
 }
 
-/// What pages, jobs and commands share.
-pub struct Core {
-    pub search: Search,
-    pub chat: Chat,
-    pub activity: Activity,
-    pub webhooks: Webhooks,
-    document_fetcher: DocumentFetcher,
-    sealer: Sealer,
-    clock: SharedClock,
-}
-
-pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
+/// For a server, a worker or a command. The options are those of the database's own role, for backups.
+pub fn services(config: &Config, db: &Db, options: &PgConnectOptions) -> anyhow::Result<Services> {
     let clock = wall_clock();
-    let builtin = builtin::find(&config.data_dir);
     let offered = config
         .llamacpp_url
         .as_ref()
         .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
         .transpose()?;
-    let embedder = Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone());
-    embedder.keep_in(db.clone());
+    let builtin = builtin::find(&config.data_dir);
     let sealer = sealer(config)?;
-    let document_fetcher = embedder.document_fetcher();
-    let chat_model = embedder.chat_model();
-    let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
-    let webhooks = Webhooks::new(
-        db.clone(),
-        clock.clone(),
-        embedder.outbound(),
-        sealer.clone(),
-        config.public_url.clone(),
-    );
-    let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer.clone(), offered);
-    embeddings.quota().disk().watch(disks(config), config.disk_free_bytes);
-    let reader = Reader::new(config.reader_bytes);
-    Ok(Core {
-        search: Search::new(db.clone(), embeddings, reader),
-        chat,
-        document_fetcher,
-        activity: Activity::new(db.clone(), clock.clone()),
-        webhooks,
-        sealer,
+    let backups = config.backup_dir.clone().map(|folder| {
+        Backups::new(options.clone(), folder, config.data_dir.clone(), sealer.clone())
+    });
+    let services = Services::new(ServiceParts {
+        accounts: accounts(config, db),
+        db: db.clone(),
+        embedder: Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone()),
         clock,
-    })
+        sealer,
+        offered,
+        query_deadline: QUERY_DEADLINE,
+        reader: Reader::new(config.reader_bytes),
+        quota: ItemQuota::default(),
+        backups,
+        public_url: config.public_url.clone(),
+    });
+    services.embeddings.quota().disk().watch(disks(config), config.disk_free_bytes);
+    Ok(services)
 }
 
 /// What writes fill: the data folder's disk, and that of a PostgreSQL beside this server.
@@ -245,69 +220,20 @@ fn disks(config: &Config) -> Vec<Arc<dyn Disk>> {
     folders.map(|folder| Arc::new(FolderDisk(folder)) as Arc<dyn Disk>).collect()
 }
 
-impl Core {
-    /// Watches free disk while the process runs.
-    pub fn watch_disk(&self) {
-        tokio::spawn(self.embeddings().quota().disk().clone().keep_looking());
-    }
-
-    pub fn embeddings(&self) -> &Embeddings {
-        self.search.embeddings()
-    }
-
-    pub fn evaluation(&self) -> Evaluation {
-        Evaluation::new(self.search.clone(), self.chat.clone())
-    }
-
-    pub fn job_context(&self) -> JobContext {
-        JobContext::new(
-            self.search.for_jobs(),
-            self.chat.clone(),
-            self.clock.clone(),
-            self.activity.clone(),
-            self.webhooks.clone(),
-        )
-    }
+/// Watches free disk while the process runs.
+pub fn watch_disk(services: &Services) {
+    tokio::spawn(services.embeddings.quota().disk().clone().keep_looking());
 }
 
-pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState {
-    let (search, clock) = (core.search.clone(), core.clock.clone());
-    let (db, embeddings) = (search.db().clone(), search.embeddings().clone());
-    let accounts = accounts(config, &db);
-    let consolidation = Consolidation::new(search.clone(), core.chat.clone(), clock.clone());
-    AppState::new(AppParts {
-        accounts: accounts.clone(),
-        db: db.clone(),
-        clock: clock.clone(),
-        search: search.clone(),
-        chat: core.chat.clone(),
-        consolidation: consolidation.clone(),
-        evaluation: core.evaluation(),
-        activity: core.activity.clone(),
-        webhooks: core.webhooks.clone(),
-        registry: Registry::new(
-            ToolContext {
-                adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),
-                documents: Documents::new(db.clone(), embeddings.clone()),
-                activity: core.activity.clone(),
-                db,
-                clock,
-                consolidation,
-                embeddings,
-                search,
-                public_url: config.public_url.clone(),
-            },
-            accounts,
-        ),
+pub fn app_state(config: &Config, services: Services, readiness: Readiness) -> AppState {
+    let parts = ServerParts {
         readiness,
-        public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
-        document_fetcher: core.document_fetcher.clone(),
         site: SiteFiles::at(find_site(config)),
         data_dir: config.data_dir.clone(),
-        backup_dir: config.backup_dir.clone(),
-    })
+    };
+    AppState::new(services, parts)
 }
 
 /// For commands, which do not need the clock otherwise.

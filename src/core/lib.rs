@@ -29,6 +29,7 @@ pub mod redaction;
 pub mod replay;
 pub mod seal;
 pub mod search;
+pub mod services;
 pub mod sessions;
 pub mod tools;
 pub mod webhooks;

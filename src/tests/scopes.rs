@@ -317,7 +317,7 @@ async fn of_sessions(scope: &str) {
     assert_eq!((&item["status"], &item["superseded_by"]), (&json!("active"), &Value::Null));
     let summary = only.call("memory_summary", json!({})).await;
     assert!(summary["summary"].as_str().unwrap().contains("Prefers spaces"), "{summary}");
-    app.consolidation().ask_for_summary(shared.id).await.unwrap();
+    app.consolidation.ask_for_summary(shared.id).await.unwrap();
     app.run_job("summary").await;
     // The shared summary was asked for with what is shared alone.
     let asked = server.asked();

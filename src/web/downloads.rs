@@ -15,7 +15,7 @@ use super::AppState;
 use super::error::Problem;
 use super::pages::not_found_for;
 use super::visitor::SignedIn;
-use crate::documents::{DocumentError, Documents, FullDocument};
+use crate::documents::{DocumentError, FullDocument};
 use crate::erasure::{self, ErasureKind};
 use crate::export::Export;
 
@@ -94,9 +94,8 @@ pub async fn document(
         return not_found_for(&state, signed_in).await;
     };
     let revision = DocumentFilters::from_query(&query.unwrap_or_default()).revision;
-    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
     let FullDocument { document, content } =
-        match documents.read_revision(signed_in.0.id, id, revision).await {
+        match state.documents.read_revision(signed_in.0.id, id, revision).await {
             Ok(whole) => whole,
             Err(DocumentError::Database(error)) => return Problem::from(error).into_response(),
             Err(_) => return not_found_for(&state, signed_in).await,

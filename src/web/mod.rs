@@ -29,26 +29,17 @@ mod ui;
 mod unread;
 mod visitor;
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use crate::accounts::Accounts;
-use crate::activity::Activity;
-use crate::clock::SharedClock;
-use crate::config::{MetricsToken, PublicUrl, TrustedProxies};
-use crate::consolidation::Consolidation;
-use crate::db::Db;
-use crate::embedding::Embeddings;
-use crate::evaluation::Evaluation;
+use crate::config::{MetricsToken, TrustedProxies};
 use crate::export::Imports;
-use crate::providers::DocumentFetcher;
-use crate::providers::chat::Chat;
-use crate::search::Search;
+use crate::services::Services;
 use crate::tools::Registry;
-use crate::webhooks::Webhooks;
 
 pub use connection::ConnectionLimits;
 pub use gate::Gate;
@@ -57,23 +48,13 @@ pub use routes::router;
 pub use server::serve;
 pub use unread::BodyTime;
 
-/// What handlers share. Every part is cheap to clone.
+/// What handlers share: the services, and what only the server has. Every part is cheap to clone.
 #[derive(Clone, FromRef)]
 pub struct AppState {
-    pub accounts: Accounts,
-    pub db: Db,
-    pub clock: SharedClock,
-    pub embeddings: Embeddings,
-    pub search: Search,
-    pub chat: Chat,
-    pub consolidation: Consolidation,
-    pub evaluation: Evaluation,
-    pub activity: Activity,
-    pub webhooks: Webhooks,
+    pub services: Services,
     pub imports: Imports,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
-    pub public_url: PublicUrl,
     pub site: SiteFiles,
     pub published: Arc<api::openapi::Published>,
     pub asked: Arc<metrics::DatabaseGauges>,
@@ -83,73 +64,50 @@ pub struct AppState {
     pub calls: calls::Calls,
     pub body_time: BodyTime,
     pub trusted_proxies: TrustedProxies,
-    pub backup_dir: BackupDir,
+}
+
+/// What the server needs beside the services; `wiring.rs` reads it.
+pub struct ServerParts {
+    pub readiness: Readiness,
+    pub trusted_proxies: TrustedProxies,
+    pub metrics_token: Option<MetricsToken>,
+    pub site: SiteFiles,
+    /// Where uploads are stored temporarily.
+    pub data_dir: PathBuf,
 }
 
 impl AppState {
-    pub fn new(parts: AppParts) -> Self {
-        let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
+    pub fn new(services: Services, parts: ServerParts) -> Self {
+        let registry = Registry::new(services.clone());
+        let published = api::openapi::Published::new(&registry, &services.public_url);
+        let for_jobs = services.for_jobs();
         Self {
-            imports: Imports::new(
-                &parts.db.with_job_timeout(),
-                &parts.search.embeddings().for_jobs(),
-                parts.data_dir,
-            ),
-            accounts: parts.accounts,
-            db: parts.db,
-            clock: parts.clock,
-            embeddings: parts.search.embeddings().clone(),
-            search: parts.search,
-            chat: parts.chat,
-            consolidation: parts.consolidation,
-            evaluation: parts.evaluation,
-            activity: parts.activity,
-            webhooks: parts.webhooks,
-            registry: Arc::new(parts.registry),
+            imports: Imports::new(&for_jobs.db, &for_jobs.embeddings, parts.data_dir),
+            registry: Arc::new(registry),
             readiness: parts.readiness,
-            public_url: parts.public_url,
             site: parts.site,
             published: Arc::new(published),
             asked: Arc::new(metrics::DatabaseGauges::default()),
             metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
-            client_documents: Arc::new(oauth::ClientDocuments::new(parts.document_fetcher)),
+            client_documents: Arc::new(oauth::ClientDocuments::new(
+                services.document_fetcher.clone(),
+            )),
             calls: calls::Calls::default(),
             body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,
-            backup_dir: BackupDir(parts.backup_dir),
+            services,
         }
     }
 }
 
-/// The parts of the state; `wiring.rs` builds them.
-pub struct AppParts {
-    pub accounts: Accounts,
-    pub db: Db,
-    pub clock: SharedClock,
-    pub search: Search,
-    pub chat: Chat,
-    pub consolidation: Consolidation,
-    pub evaluation: Evaluation,
-    pub activity: Activity,
-    pub webhooks: Webhooks,
-    pub registry: Registry,
-    pub readiness: Readiness,
-    pub public_url: PublicUrl,
-    pub trusted_proxies: TrustedProxies,
-    pub metrics_token: Option<MetricsToken>,
-    /// For the descriptions of OAuth clients.
-    pub document_fetcher: DocumentFetcher,
-    pub site: SiteFiles,
-    /// Where uploads are stored temporarily.
-    pub data_dir: PathBuf,
-    /// Of this server's jobs; `None`: it makes no backups.
-    pub backup_dir: Option<PathBuf>,
-}
+impl Deref for AppState {
+    type Target = Services;
 
-/// The backup folder, for its page.
-#[derive(Clone)]
-pub struct BackupDir(pub Option<PathBuf>);
+    fn deref(&self) -> &Services {
+        &self.services
+    }
+}
 
 /// The folder of the stylesheet, icons and islands, and Leptos' options for it.
 #[derive(Clone)]

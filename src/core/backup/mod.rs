@@ -20,7 +20,7 @@ mod signature;
 mod store;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -65,6 +65,10 @@ impl Backups {
         sealer: Sealer,
     ) -> Self {
         Self { options, folder, data_dir, sealer }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Writes noted erasures and revocations to their file, makes a backup if a night has come or an admin asked, and verifies the

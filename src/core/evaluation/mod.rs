@@ -86,11 +86,6 @@ impl Evaluation {
     pub fn new(search: Search, chat: Chat) -> Self {
         Self { db: search.db().clone(), embeddings: search.embeddings().clone(), search, chat }
     }
-
-    /// For background jobs, which yield to interactive searches.
-    pub fn for_jobs(&self) -> Self {
-        Self::new(self.search.for_jobs(), self.chat.clone())
-    }
 }
 
 /// The signals that a ranking uses.

@@ -1,6 +1,6 @@
 //! Embeds pending texts.
 
-use super::{BackgroundJob, JobContext, JobFailure, JobWork, NextDue};
+use super::{BackgroundJob, JobFailure, JobWork, NextDue, Services};
 use crate::embedding::{Drained, EmbeddingError};
 use crate::queue;
 
@@ -8,7 +8,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::EMBED,
     title: "Vectors",
     about: "Embeds new texts, and all texts when the model changes.",
-    work: JobWork::OfUsers(|context: JobContext| {
+    work: JobWork::OfUsers(|context: Services| {
         Box::pin(async move {
             context.embeddings.take_offered().await?;
             let now = context.now();

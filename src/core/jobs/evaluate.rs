@@ -1,6 +1,6 @@
 //! Measures how a rebuild changed search results, when a user asks for it.
 
-use super::{BackgroundJob, JobContext, JobFailure, JobWork};
+use super::{BackgroundJob, JobFailure, JobWork, Services};
 use crate::evaluation::EvaluationError;
 use crate::queue;
 
@@ -8,7 +8,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::EVALUATE,
     title: "Evaluation",
     about: "Measures how a change of the model changed search, where the user requests it.",
-    work: JobWork::OfUsers(|context: JobContext| {
+    work: JobWork::OfUsers(|context: Services| {
         Box::pin(async move {
             let now = context.now();
             let evaluation = &context.evaluation;

@@ -43,18 +43,11 @@ use std::time::Duration as StdDuration;
 use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
-use crate::activity::Activity;
-use crate::backup::Backups;
-use crate::clock::{Schedule, SharedClock};
-use crate::consolidation::Consolidation;
-use crate::db::{Db, UserId, is_of_a_gone_user};
-use crate::embedding::Embeddings;
-use crate::evaluation::Evaluation;
-use crate::providers::chat::Chat;
+use crate::clock::Schedule;
+use crate::db::{UserId, is_of_a_gone_user};
 use crate::queue::Slice;
 use crate::quota::Quota;
-use crate::search::Search;
-use crate::webhooks::Webhooks;
+use crate::services::Services;
 pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
@@ -84,47 +77,7 @@ pub static JOBS: [&BackgroundJob; 22] = [
     &backup::JOB,
 ];
 
-/// What every job's functions receive.
-#[derive(Clone)]
-pub struct JobContext {
-    pub db: Db,
-    pub clock: SharedClock,
-    pub embeddings: Embeddings,
-    pub search: Search,
-    pub consolidation: Consolidation,
-    pub evaluation: Evaluation,
-    /// This process's own, so that an erasure can flush its buffered calls first.
-    pub activity: Activity,
-    pub webhooks: Webhooks,
-    /// `None` where no backup folder is set.
-    pub backups: Option<Backups>,
-}
-
-impl JobContext {
-    pub fn new(
-        search: Search,
-        chat: Chat,
-        clock: SharedClock,
-        activity: Activity,
-        webhooks: Webhooks,
-    ) -> Self {
-        Self {
-            db: search.db().clone(),
-            embeddings: search.embeddings().clone(),
-            consolidation: Consolidation::new(search.clone(), chat.clone(), clock.clone()),
-            evaluation: Evaluation::new(search.clone(), chat),
-            clock,
-            search,
-            activity,
-            webhooks,
-            backups: None,
-        }
-    }
-
-    pub fn with_backups(self, backups: Option<Backups>) -> Self {
-        Self { backups, ..self }
-    }
-
+impl Services {
     fn now(&self) -> OffsetDateTime {
         self.clock.now()
     }
@@ -147,12 +100,12 @@ pub struct BackgroundJob {
     pub at_once: usize,
     /// All that it does adds to a user's memory: it pauses while there is no room. A job that also frees room asks itself.
     pub adds: bool,
-    pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
+    pub run: fn(Services, UserId, Arc<Slice>) -> Running,
 }
 
 pub enum JobWork {
     /// For users: finds who has work, and when it is due.
-    OfUsers(fn(JobContext) -> Finding),
+    OfUsers(fn(Services) -> Finding),
     /// For the server: runs at this interval.
     OfServer(StdDuration),
 }

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tower::layer::util::Identity;
 use tracing::Instrument;
 
-use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue, webhooks};
+use super::{BackgroundJob, JOBS, JobFailure, JobWork, NextDue, Services, webhooks};
 use crate::db::{Tx, UserId};
 use crate::memories::feed;
 use crate::metrics;
@@ -42,7 +42,7 @@ const BACK_OFF: TimeDuration = TimeDuration::seconds(2);
 const PANICKED: &str = "it failed unexpectedly; see the server's log";
 
 /// Runs all jobs until `stop` becomes true.
-pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
+pub async fn run(context: Services, stop: watch::Receiver<bool>) {
     work(Runner::new(context, stop)).await;
 }
 
@@ -139,7 +139,7 @@ impl BackendConfig for Claims {
 
 /// Runs jobs in this process.
 pub struct Runner {
-    context: JobContext,
+    context: Services,
     stop: watch::Receiver<bool>,
     jobs: Vec<&'static BackgroundJob>,
     /// Restricts the runner to one user.
@@ -151,7 +151,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    pub fn new(context: JobContext, stop: watch::Receiver<bool>) -> Self {
+    pub fn new(context: Services, stop: watch::Receiver<bool>) -> Self {
         Self {
             context,
             stop,

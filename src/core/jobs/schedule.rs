@@ -1,12 +1,12 @@
 //! Schedules of jobs: a job's own, or an admin's override. A job with a schedule asks when it last came round
-//! for each user ([`JobContext::rounds`]) and finds in the domain's rows what was not done since. So a missed
+//! for each user ([`Services::rounds`]) and finds in the domain's rows what was not done since. So a missed
 //! schedule is made up for once, and a clock that is set back causes no second run.
 
 use sqlx::PgConnection;
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, Time, Weekday};
 
-use super::{BackgroundJob, JobContext, JobFailure, NextDue};
+use super::{BackgroundJob, JobFailure, NextDue, Services};
 use crate::accounts;
 use crate::clock::{Rounds, Schedule};
 use crate::db::UserId;
@@ -16,7 +16,7 @@ use crate::queue::{self, store};
 /// Users per look-up; the rest follow with the next one.
 const USERS_DUE_MAX: i64 = 1_000;
 
-impl JobContext {
+impl Services {
     /// The job's effective schedule.
     pub(super) async fn schedule(&self, job: &BackgroundJob) -> Result<Schedule, JobFailure> {
         let mut conn = self.db.system_connection().await?;

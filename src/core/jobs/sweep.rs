@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue};
+use super::{BackgroundJob, JOBS, JobFailure, JobWork, NextDue, Services};
 use crate::db::UserId;
 use crate::queue::SERVER;
 use crate::{metrics, queue};
@@ -44,7 +44,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
 /// Makes the job due now, for one user or for all that have work.
 pub async fn ask_for(
     job: &BackgroundJob,
-    context: &JobContext,
+    context: &Services,
     user: Option<UserId>,
 ) -> Result<(), JobFailure> {
     let now = context.now();
@@ -61,7 +61,7 @@ pub async fn ask_for(
 }
 
 /// Returns how many users have work.
-async fn push_missing(job: &BackgroundJob, context: &JobContext) -> Result<usize, JobFailure> {
+async fn push_missing(job: &BackgroundJob, context: &Services) -> Result<usize, JobFailure> {
     let now = context.now();
     let found = match job.work {
         JobWork::OfUsers(find) => find(context.clone()).await?,

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::memory_get::{ReadItem, read};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::config::PublicUrl;
@@ -54,7 +54,7 @@ impl Tool for ConnectorFetch {
     type Output = FetchOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: FetchInput,
     ) -> Result<FetchOutput, ToolError> {

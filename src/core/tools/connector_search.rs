@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connector_fetch::{page_of, title_of};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::config::PublicUrl;
@@ -59,7 +59,7 @@ impl Tool for ConnectorSearch {
     type Output = ConnectorSearchOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: ConnectorSearchInput,
     ) -> Result<ConnectorSearchOutput, ToolError> {

@@ -10,7 +10,7 @@ use lru::LruCache;
 use time::{Duration, OffsetDateTime};
 
 use super::memory_files::MemoryFiles;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::{
     ActingFor, AgentAccess, AgentId, MemoryScope, Scope, ToolProfile, UserId, Viewer,
 };
@@ -85,7 +85,7 @@ impl Guidance {
         Self { agents: Mutex::new(LruCache::new(HINTS_AGENTS_MAX)) }
     }
 
-    pub(super) async fn of(&self, context: &ToolContext, access: &AgentAccess) -> String {
+    pub(super) async fn of(&self, context: &Services, access: &AgentAccess) -> String {
         let text = self.without_mark(context, access).await;
         match &access.acting_for {
             ActingFor::User(viewer)
@@ -98,7 +98,7 @@ impl Guidance {
         }
     }
 
-    async fn without_mark(&self, context: &ToolContext, access: &AgentAccess) -> String {
+    async fn without_mark(&self, context: &Services, access: &AgentAccess) -> String {
         if access.memory_off.is_some() {
             return UNAVAILABLE.to_owned();
         }
@@ -152,7 +152,7 @@ impl Guidance {
 /// The agent's `MEMORY.md`, as data (GoClaw adds it to every prompt); `None` if there is no such file or the
 /// token may not read.
 pub(super) async fn memory_file(
-    context: &ToolContext,
+    context: &Services,
     access: &AgentAccess,
 ) -> Result<Option<String>, ToolError> {
     let may_read = access.memory_off.is_none() && access.scopes.contains(&Scope::MemoryRead);
@@ -211,7 +211,7 @@ fn is_stale(told: &Option<(OffsetDateTime, String)>, now: OffsetDateTime) -> boo
 }
 
 /// Without the themes if they cannot be read in time.
-async fn write(context: &ToolContext, viewer: &Viewer) -> String {
+async fn write(context: &Services, viewer: &Viewer) -> String {
     let themes = memories::themes_for_prompt(&context.db, viewer, context.clock.now());
     match tokio::time::timeout(HINTS_TIMEOUT, themes).await {
         Ok(Ok(themes)) => with_hints(&themes),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ToolContext, ToolError};
+use super::{Services, ToolError};
 use crate::accounts::Viewer;
 use crate::activity::RunningCall;
 use crate::db::is_not_lent;
@@ -12,7 +12,7 @@ use crate::memories::{self, Day, EpisodeSpan, ItemDetails, ItemId, MemoryError, 
 
 /// A shared item, and the name of the memory it comes from; `None` if no item with this id is shared.
 pub async fn get(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     id: ItemId,
     day: &Day,
@@ -63,7 +63,7 @@ fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
 
 /// The error for a change whose item was not found: says so if the item is only shared with the caller.
 pub async fn refused(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     id: ItemId,
     error: MemoryError,

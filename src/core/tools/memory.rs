@@ -10,7 +10,7 @@ use super::memory_add::MemoryAdd;
 use super::memory_forget::MemoryForget;
 use super::memory_search::MemorySearch;
 use super::project::ProjectInput;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
@@ -56,7 +56,7 @@ pub struct MemoryOutput {
 
 /// Calls another tool with `input` as JSON. Returns its output and the items it touched.
 async fn ask<T: Tool>(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     input: Value,
 ) -> Result<(Value, Vec<i64>), ToolError> {
@@ -127,7 +127,7 @@ impl Tool for Memory {
     type Output = MemoryOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: MemoryInput,
     ) -> Result<MemoryOutput, ToolError> {

@@ -9,7 +9,7 @@ use super::values::{
     DateText, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said,
     provenance, zone_of,
 };
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
@@ -133,7 +133,7 @@ impl Tool for MemoryAdd {
     type Output = AddOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: AddInput,
     ) -> Result<AddOutput, ToolError> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::WholeNumber;
-use super::{Tool, ToolContext, ToolError, lent};
+use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::{self, ItemId, Status};
@@ -40,7 +40,7 @@ impl Tool for MemoryArchive {
     type Output = ArchiveOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: ArchiveInput,
     ) -> Result<ArchiveOutput, ToolError> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::WholeNumber;
-use super::{Tool, ToolContext, ToolError, lent};
+use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::{self, ItemId, Reconfirmation};
@@ -41,7 +41,7 @@ impl Tool for MemoryConfirm {
     type Output = ConfirmOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: ConfirmInput,
     ) -> Result<ConfirmOutput, ToolError> {

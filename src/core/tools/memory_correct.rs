@@ -10,7 +10,7 @@ use super::values::{
     DateText, ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key,
     theme_filter, zone_of,
 };
-use super::{Tool, ToolContext, ToolError, lent};
+use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::clock::Zone;
@@ -84,7 +84,7 @@ impl Tool for MemoryCorrect {
     }
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: CorrectInput,
     ) -> Result<AddOutput, ToolError> {
@@ -129,7 +129,7 @@ impl Tool for MemoryCorrect {
 
 /// The key that an item has; `None` too where there is no such item, which is refused later.
 async fn key_of(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     id: ItemId,
 ) -> Result<Option<ItemKey>, ToolError> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::memory_list_themes::ListedTheme;
 use super::values::given;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::required_text;
@@ -41,7 +41,7 @@ impl Tool for MemoryDescribeTheme {
     type Output = ListedTheme;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: DescribeThemeInput,
     ) -> Result<ListedTheme, ToolError> {

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use super::values::{
     DateText, FoundType, RelationOut, ToolEntityType, ToolTrust, WholeNumber, time_zone,
 };
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::clock::Zone;
@@ -93,7 +93,7 @@ impl Tool for MemoryEntity {
     type Output = EntityOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: EntityInput,
     ) -> Result<EntityOutput, ToolError> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::project::{ProjectInput, known_project, project_of};
 use super::values;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::{Scope, UserId};
 use crate::activity::RunningCall;
 use crate::documents::{
@@ -115,7 +115,7 @@ impl Tool for MemoryFiles {
     }
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: FilesInput,
     ) -> Result<FilesOutput, ToolError> {

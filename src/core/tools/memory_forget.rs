@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::project::ProjectInput;
 use super::values::{required_key, theme_filter};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories;
@@ -49,7 +49,7 @@ impl Tool for MemoryForget {
     type Output = ForgetOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: ForgetInput,
     ) -> Result<ForgetOutput, ToolError> {

@@ -11,7 +11,7 @@ use super::values::{
     DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolEmbeddingState, ToolTrust,
     TurnOrigin, WholeNumber, zone_of,
 };
-use super::{Tool, ToolContext, ToolError, lent};
+use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::{self, Day, ItemDetails, ItemId, MemoryError};
@@ -140,7 +140,7 @@ impl Tool for MemoryGet {
     type Output = GetOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: GetInput,
     ) -> Result<GetOutput, ToolError> {
@@ -172,7 +172,7 @@ pub(super) struct ReadItem {
 
 /// Reads an item of the caller's memory, or of the one that is lent to it, which records the reading there.
 pub(super) async fn read(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     id: ItemId,
     day: &Day,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::{DateText, ToolEntityType, WholeNumber, given, time_zone};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::clock::Zone;
@@ -85,7 +85,7 @@ impl Tool for MemoryGraph {
     type Output = GraphOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: GraphInput,
     ) -> Result<GraphOutput, ToolError> {

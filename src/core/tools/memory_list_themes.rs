@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::WholeNumber;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
@@ -82,7 +82,7 @@ impl Tool for MemoryListThemes {
     type Output = ListThemesOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: ListThemesInput,
     ) -> Result<ListThemesOutput, ToolError> {

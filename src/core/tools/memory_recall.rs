@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::project::ProjectPlace;
 use super::values::{FoundType, ToolTrust, WholeNumber, given};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::RunningCall;
 use crate::input::{Invalid, check_text, required_text};
@@ -191,7 +191,7 @@ impl Tool for MemoryRecall {
     type Output = RecallOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: RecallInput,
     ) -> Result<RecallOutput, ToolError> {

@@ -10,7 +10,7 @@ use super::values::{
     DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
     WholeNumber, given, zone_of,
 };
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::memories::model::THEME_CHARS_MAX;
@@ -246,7 +246,7 @@ impl Tool for MemorySearch {
     type Output = SearchOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: SearchInput,
     ) -> Result<SearchOutput, ToolError> {

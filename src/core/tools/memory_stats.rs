@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::values::{FoundType, ToolEntityType};
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::entities;
@@ -101,7 +101,7 @@ impl Tool for MemoryStats {
     type Output = StatsOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         _input: StatsInput,
     ) -> Result<StatsOutput, ToolError> {

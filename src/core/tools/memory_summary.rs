@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectPlace;
-use super::{Tool, ToolContext, ToolError};
+use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::consolidation::ConsolidationError;
@@ -80,7 +80,7 @@ impl Tool for MemorySummary {
     type Output = SummaryOutput;
 
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: SummaryInput,
     ) -> Result<SummaryOutput, ToolError> {

@@ -43,38 +43,17 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use crate::accounts::ToolProfile::{self, Connector, Core, Full, Single};
-use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope};
-use crate::activity::{Activity, RunningCall};
-use crate::clock::SharedClock;
-use crate::config::PublicUrl;
-use crate::consolidation::Consolidation;
+use crate::accounts::{ActingFor, AgentAccess, Scope};
+use crate::activity::RunningCall;
+use crate::db::UserId;
 use crate::db::actor;
-use crate::db::{Db, UserId};
-use crate::documents::Documents;
-use crate::embedding::Embeddings;
-use crate::memories::Adding;
 use crate::metrics;
 use crate::quota::estimate;
-use crate::search::Search;
+use crate::services::Services;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, ReadInput, parse_for, read_input};
 pub use project::ProjectPlace;
 pub use values::ToolTrust;
-
-/// What every tool may use.
-#[derive(Clone)]
-pub struct ToolContext {
-    pub db: Db,
-    pub clock: SharedClock,
-    pub embeddings: Embeddings,
-    pub search: Search,
-    pub adding: Adding,
-    pub documents: Documents,
-    pub consolidation: Consolidation,
-    pub activity: Activity,
-    /// Of the pages that an answer refers to.
-    pub public_url: PublicUrl,
-}
 
 /// The interface through which a call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +94,7 @@ trait Tool: Send + Sync + 'static {
 
     /// A tool that writes passes `call` on, so that it is recorded in the same transaction.
     async fn run(
-        context: &ToolContext,
+        context: &Services,
         call: &RunningCall,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
@@ -164,7 +143,7 @@ trait AnyTool: Send + Sync {
     fn check(&self, access: &AgentAccess, input: &[u8]) -> Result<(), ToolError>;
     async fn call(
         &self,
-        context: &ToolContext,
+        context: &Services,
         access: &AgentAccess,
         call: &RunningCall,
         input: &[u8],
@@ -263,7 +242,7 @@ impl<T: Tool> AnyTool for Registered<T> {
 
     async fn call(
         &self,
-        context: &ToolContext,
+        context: &Services,
         access: &AgentAccess,
         call: &RunningCall,
         input: &[u8],
@@ -310,13 +289,12 @@ impl<T: Tool> Registered<T> {
 /// All tools, by name.
 pub struct Registry {
     tools: Vec<Box<dyn AnyTool>>,
-    context: ToolContext,
-    accounts: Accounts,
+    context: Services,
     guidance: guidance::Guidance,
 }
 
 impl Registry {
-    pub fn new(context: ToolContext, accounts: Accounts) -> Self {
+    pub fn new(context: Services) -> Self {
         let tools = vec![
             register::<memory_search::MemorySearch>(Core),
             register::<memory_add::MemoryAdd>(Core),
@@ -337,7 +315,7 @@ impl Registry {
             register::<connector_search::ConnectorSearch>(Connector),
             register::<connector_fetch::ConnectorFetch>(Connector),
         ];
-        Self { tools, context, accounts, guidance: guidance::Guidance::new() }
+        Self { tools, context, guidance: guidance::Guidance::new() }
     }
 
     /// In the order in which an agent should read them.
@@ -420,7 +398,7 @@ impl Registry {
                 // A call that is refused here creates no user and is not recorded.
                 let tool = self.permitted(access, named)?;
                 tool.check(access, input)?;
-                self.accounts.make_user(user).await??
+                self.context.accounts.make_user(user).await??
             }
         };
         let is_read = named.is_none_or(|tool| tool.definition().read_only);

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolContext;
+use super::Services;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
 use crate::memories::projects::{NAME_CHARS_MAX, PLACE_CHARS_MAX};
@@ -61,7 +61,7 @@ impl JsonSchema for ProjectPlace {
 
 /// The project of what is written, made if it is not known.
 pub async fn project_of(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     given: &Option<ProjectInput>,
 ) -> Result<Option<ProjectId>, MemoryError> {
@@ -73,7 +73,7 @@ pub async fn project_of(
 
 /// The project of what is read or changed; one that is not known has nothing.
 pub async fn known_project(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     given: &Option<ProjectInput>,
 ) -> Result<Option<ProjectId>, MemoryError> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::{ToolContext, ToolError, schema_of};
+use super::{Services, ToolError, schema_of};
 use crate::activity::RunningCall;
 use crate::redaction::{RedactionError, SecretWarning, TextDoor, fields_of};
 
@@ -21,7 +21,7 @@ impl From<RedactionError> for ToolError {
 
 /// The input as it may be stored, and the warnings; `None` if nothing was found in it.
 pub(super) async fn screen(
-    context: &ToolContext,
+    context: &Services,
     call: &RunningCall,
     input: &Value,
     not_stored: &[&str],

@@ -142,7 +142,7 @@ async fn each_batch_of_lines_follows_the_last_one_and_a_crash_writes_the_same_ag
     switch(true).await;
     let (_keep, runner) = app.runner();
     let job = keepsake::jobs::find("backup").unwrap();
-    keepsake::jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+    keepsake::jobs::ask_for(job, &app.services.clone(), None).await.unwrap();
     assert!(runner.of(&[job], None).run_due().await.unwrap().problem.is_some());
     assert_eq!(app.count("erasure_notes WHERE mac IS NOT NULL").await, 1);
     switch(false).await;

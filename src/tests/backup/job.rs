@@ -40,7 +40,7 @@ async fn a_night_makes_one_backup_over_all_servers_whatever_the_folder_and_the_c
     assert_eq!(backups(folder.path()), Vec::<String>::new());
     // A night comes, and two servers see it.
     let mut other = app.twin().await;
-    other.backup_dir = Some(folder.path().to_owned());
+    other.back_up_into(folder.path().to_owned());
     app.clock.advance(Duration::days(1));
     other.clock.advance(Duration::days(1));
     let (one, two) = tokio::join!(app.run_job("backup"), other.run_job("backup"));
@@ -125,7 +125,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         if is_mount_point_there {
             fs::create_dir(&folder).unwrap();
         }
-        jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+        jobs::ask_for(job, &app.services.clone(), None).await.unwrap();
         let (_keep, runner) = app.runner();
         let ran = runner.of(&[job], None).run_due().await.unwrap();
         assert!(ran.problem.is_some());

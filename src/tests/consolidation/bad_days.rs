@@ -23,7 +23,7 @@ async fn with_talk(model: &ChatServer) -> (TestApp, TestUser) {
 }
 
 async fn first_due(app: &TestApp) -> DueExtraction {
-    app.consolidation().due().await.unwrap()[0]
+    app.consolidation.due().await.unwrap()[0]
 }
 
 /// Begins to read it, as a process does that is killed then.
@@ -190,7 +190,7 @@ async fn with_memory_off_nothing_is_read() {
 async fn two_readers_at_once_keep_each_fact_once_and_two_servers_read_once() {
     let model = finding_anna().await;
     let (app, user) = with_talk(&model).await;
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     let due = first_due(&app).await;
     // As processes that lost their place and woke up late.
     let readings = (0..8).map(|_| consolidation.extract(due));
@@ -234,7 +234,7 @@ async fn whoever_falls_over_a_session_leaves_it_failed_and_due_again() {
     let (app, user) = with_talk(&model).await;
     let due = first_due(&app).await;
     claim(&app, due).await;
-    app.consolidation().record_panic(due).await.unwrap();
+    app.consolidation.record_panic(due).await.unwrap();
     let row = ledger(&user, "talk").await;
     assert_eq!(row["outcome"], "failed");
     assert!(row["next_try_at"].is_string(), "{row}");
@@ -252,7 +252,7 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
     let (app, user) = with_talk(&model).await;
     let limits =
         AskLimits { call_deadline: std::time::Duration::from_millis(300), ..AskLimits::default() };
-    let consolidation = app.consolidation().with_limits(limits);
+    let consolidation = app.consolidation.with_limits(limits);
     consolidation.extract(first_due(&app).await).await.unwrap();
     let row = ledger(&user, "talk").await;
     assert_eq!(row["outcome"], "failed");
@@ -272,7 +272,7 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
         told(&anna, &format!("talk-{n}"), &[user_says("m1", TALK)]).await;
     }
     told(&ben, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     let mut due = consolidation.due().await.unwrap();
     due.sort_by_key(|one| one.user.0);
     let users: Vec<_> = due.iter().map(|one| one.user).collect();

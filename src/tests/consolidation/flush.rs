@@ -70,7 +70,7 @@ async fn note(app: &TestApp, user: &TestUser) -> String {
 async fn note_with_trust(app: &TestApp, user: &TestUser) -> (String, Trust) {
     let day = app.embeddings.now().date();
     let path = DocumentPath::parse("path", &format!("memory/{day}.md")).unwrap();
-    let read = app.documents().read(user.id, &path).await.unwrap();
+    let read = app.documents.read(user.id, &path).await.unwrap();
     (read.content, read.document.trust)
 }
 

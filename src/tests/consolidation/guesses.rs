@@ -17,7 +17,7 @@ const ASKED: (&str, &str) = ("user_explicit", "user");
 
 /// Reads all of this user that is due.
 async fn read(app: &TestApp, user: &TestUser) {
-    let consolidation = app.consolidation();
+    let consolidation = &app.consolidation;
     while let Some((due, at)) = consolidation.next_due(user.id).await.unwrap() {
         if at > app.embeddings.now() {
             break;
@@ -335,8 +335,8 @@ async fn what_a_model_finds_elsewhere_neither_repeats_nor_gives_way_to_a_guess()
     let model = finding(json!([tea]), "same").await;
     use_server(app, &kim, &model).await;
     told(&kim, "new", &[user_says("m1", words)]).await;
-    let (due, _) = app.consolidation().next_due(kim.id).await.unwrap().unwrap();
-    app.consolidation().extract(due).await.unwrap();
+    let (due, _) = app.consolidation.next_due(kim.id).await.unwrap().unwrap();
+    app.consolidation.extract(due).await.unwrap();
     let all = items(app, &kim).await;
     let fact = all.iter().find(|item| item["key"] == "tea").expect("it has its key");
     assert_eq!([&fact["status"], &fact["trust"]], ["active", "user"], "{all:?}");

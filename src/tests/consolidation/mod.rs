@@ -100,7 +100,7 @@ async fn one_after_the_other(app: &TestApp, user: &TestUser, sessions: &[&str]) 
 
 /// Reads all that is due: how many stretches that were.
 pub async fn read_due(app: &TestApp) -> usize {
-    let consolidation = app.consolidation();
+    let consolidation = &app.consolidation;
     let due = consolidation.due().await.unwrap();
     for one in &due {
         consolidation.extract(*one).await.unwrap();

@@ -60,7 +60,7 @@ pub(super) async fn writing(text: &str) -> (TestApp, Writer, TestUser) {
 
 /// As the sweep and the worker do at this moment: how many were written.
 async fn work(app: &TestApp) -> usize {
-    let consolidation = app.consolidation();
+    let consolidation = &app.consolidation;
     consolidation.sweep_summaries().await.unwrap();
     let due = consolidation.due_summaries().await.unwrap();
     for user in &due {
@@ -380,7 +380,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
 
     // While it is written anew.
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     let answering = ChatServer::answering(|_, _| said("Anna rows.")).await;
     use_server(&app, &anna, &answering).await;
     browser.post("/summary", &[("action", "write")]).await;
@@ -432,7 +432,7 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
     anna.add("Anna lives in Graz").await;
     ben.add("Ben rows").await;
     app.clock.advance(STILL_FOR);
-    assert_eq!(app.consolidation().sweep_summaries().await.unwrap(), 1);
+    assert_eq!(app.consolidation.sweep_summaries().await.unwrap(), 1);
     let twin = app.twin().await;
     tokio::join!(app.run_due(), twin.run_due());
     assert_eq!(model.calls(), 1);

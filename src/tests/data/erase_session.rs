@@ -43,7 +43,7 @@ async fn scene() -> (TestApp, TestUser, TestUser, Browser) {
     hand_over(&anna, SAID, &bird).await;
     hand_over(&anna, "boat", &boat).await;
     hand_over(&ben, "boat", &boat).await;
-    let consolidation = app.consolidation();
+    let consolidation = &app.consolidation;
     for _ in 0..2 {
         for due in consolidation.due().await.unwrap() {
             consolidation.extract(due).await.unwrap();
@@ -208,7 +208,7 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     use_server(&app, &anna, &slow).await;
     hand_over(&anna, "late", &json!([{ "id": "1", "role": "user", "content": "Hello." }])).await;
     let session = id_of(&app, &anna, "late").await;
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     let due = consolidation.due().await.unwrap()[0];
     let held = slow.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

@@ -451,7 +451,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     // The server is gone; another one starts its workers.
     let twin = app.twin().await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let workers = tokio::spawn(jobs::run(twin.job_context(), stopped));
+    let workers = tokio::spawn(jobs::run(twin.services.clone(), stopped));
     until("it is finished", async || now().await.finished_at.is_some()).await;
     assert_eq!(now().await.erased["memory_items"], 9_001);
     stop.send(true).ok();

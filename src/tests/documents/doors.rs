@@ -123,7 +123,7 @@ async fn a_token_does_what_its_scopes_allow() {
 async fn the_servers_own_documents_are_read_alone() {
     let (app, anna) = TestApp::with_user().await;
     let path = DocumentPath::parse("path", "_system/dreaming/20260101.md").unwrap();
-    let documents = app.documents();
+    let documents = &app.documents;
     let made =
         documents.put(anna.id, ChangeAuthor::person(), &path, "Dreamt.", ExpectedRevision::None);
     made.await.unwrap();

@@ -46,14 +46,14 @@ async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
     create(&cleo, "data.json", "mine").await;
     import(&app, &cleo, &file).await;
     assert!(view(&cleo, "/memories/data.json").await.ends_with("1\tmine"));
-    let all = app.documents().list(cleo.id, None, true).await.unwrap();
+    let all = app.documents.list(cleo.id, None, true).await.unwrap();
     assert_eq!(all.iter().filter(|d| d.path.as_str() == "data.json").count(), 2);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_was_deleted_is_restored_by_its_person() {
     let (app, anna) = TestApp::with_user().await;
-    let documents = app.documents();
+    let documents = app.documents;
     create(&anna, "a.md", "Likes sencha.").await;
     done(&anna, delete("a.md")).await;
     let gone = documents.list(anna.id, None, true).await.unwrap().pop().unwrap();
@@ -74,7 +74,7 @@ async fn what_was_deleted_is_restored_by_its_person() {
 #[tokio::test]
 async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let documents = app.documents();
+    let documents = app.documents;
     let path = DocumentPath::parse("path", "a.md").unwrap();
     let texts = REVISIONS_KEPT + 5;
     for n in 1..=texts {
@@ -95,7 +95,7 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
 #[tokio::test]
 async fn revisions_without_a_text_go_too() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let (documents, person) = (app.documents(), ChangeAuthor::person());
+    let (documents, person) = (app.documents, ChangeAuthor::person());
     let paths = ["a.md", "b.md"].map(|path| DocumentPath::parse("path", path).unwrap());
     let text = "Likes sencha.";
     let created = documents.put(anna.id, person, &paths[0], text, ExpectedRevision::Any);
@@ -155,7 +155,7 @@ async fn an_erased_document_leaves_nothing() {
     done(&anna, edit("secret.md", "zanzibar", "quetzal")).await;
     anna.find("quetzal").await;
     app.activity.flush().await.unwrap();
-    let id = app.documents().list(anna.id, None, true).await.unwrap()[0].id;
+    let id = app.documents.list(anna.id, None, true).await.unwrap()[0].id;
     let erase = || erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now());
     let receipt = erase().await.unwrap();
     assert!(anna.find("quetzal").await.is_empty());

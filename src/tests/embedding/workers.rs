@@ -18,7 +18,7 @@ pub struct Worker {
 impl Worker {
     pub fn start(app: &TestApp) -> Self {
         let (stop, stopped) = watch::channel(false);
-        Self { stop, running: tokio::spawn(jobs::run(app.job_context(), stopped)) }
+        Self { stop, running: tokio::spawn(jobs::run(app.services.clone(), stopped)) }
     }
 
     pub async fn stop(self) {

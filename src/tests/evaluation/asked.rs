@@ -39,17 +39,17 @@ async fn offered(app: &TestApp, user: &TestUser) -> MeasurementOffer {
 }
 
 async fn standing(app: &TestApp, user: &TestUser) -> MeasurementState {
-    app.evaluation().standing(user.id).await.unwrap()
+    app.evaluation.standing(user.id).await.unwrap()
 }
 
 /// What was measured last.
 async fn latest(app: &TestApp, user: &TestUser) -> Measurement {
-    app.evaluation().latest(user.id).await.unwrap().unwrap()
+    app.evaluation.latest(user.id).await.unwrap().unwrap()
 }
 
 /// Asks for the measurement, and makes it.
 async fn measure(app: &TestApp, user: &TestUser) -> Measurement {
-    app.evaluation().ask_for(user.id).await.unwrap();
+    app.evaluation.ask_for(user.id).await.unwrap();
     run_job(app).await;
     latest(app, user).await
 }
@@ -58,7 +58,7 @@ async fn measure(app: &TestApp, user: &TestUser) -> Measurement {
 async fn go_one_step(app: &TestApp, user: &TestUser) -> Drained {
     let (_stop, stopping) = watch::channel(true);
     let slice = Slice::begin(stopping);
-    app.evaluation().continue_measurement(user.id, &slice).await.unwrap()
+    app.evaluation.continue_measurement(user.id, &slice).await.unwrap()
 }
 
 /// Goes on until it has ended, whatever it would wait for.
@@ -79,14 +79,14 @@ async fn after_a_rebuild_no_model_is_asked_until_it_is_wanted_and_then_both_the_
     run_job(&app).await;
     assert!(provider.texts().is_empty(), "{:?}", provider.texts());
     assert_eq!(offered(&app, &anna).await.estimate.questions, 30);
-    assert_eq!(app.evaluation().latest(anna.id).await.unwrap(), None);
+    assert_eq!(app.evaluation.latest(anna.id).await.unwrap(), None);
     // Not there before the change: the old vectors could not have found it.
     anna.add("anna waters item31 thing31 garden monday").await;
     app.drain(&anna).await;
     provider.forget_calls();
     let MeasurementOffer { estimate, .. } = offered(&app, &anna).await;
     assert_eq!((estimate.questions, estimate.chat_tokens), (30, 0));
-    let asked = app.evaluation().ask_for(anna.id).await.unwrap();
+    let asked = app.evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, RequestOutcome::Begun);
     assert!(app.jobs().await.contains(&(anna.id.0, "evaluate".to_owned())));
     run_job(&app).await;
@@ -149,7 +149,7 @@ async fn past_the_cap_of_the_day_the_chat_model_is_not_asked_and_words_do() {
 #[tokio::test]
 async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     let (app, anna, provider) = rebuilt(20).await;
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     for _ in 0..11 {
         assert_eq!(go_one_step(&app, &anna).await, Drained::More(1));
     }
@@ -159,27 +159,27 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     assert_eq!(standing(&app, &anna).await, under_way);
     // Killed while a model is asked.
     let held = provider.hold();
-    let (evaluation, user) = (app.evaluation(), anna.id);
+    let (evaluation, user) = (app.evaluation, anna.id);
     let worker =
         tokio::spawn(async move { evaluation.continue_measurement(user, &Slice::whole()).await });
     until("the next question is asked", async || provider.texts().len() == 11).await;
     worker.abort();
     drop(held);
     app.sql("DELETE FROM job_queue WHERE job = 'evaluate'").run().await;
-    assert_eq!(app.evaluation().users_asked().await.unwrap(), [anna.id]);
+    assert_eq!(app.evaluation.users_asked().await.unwrap(), [anna.id]);
     let job = jobs::find("evaluate").unwrap();
-    jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+    jobs::ask_for(job, &app.services.clone(), None).await.unwrap();
     run_job(&app).await;
     // One more than there are answers.
     assert_eq!(provider.texts().len(), 41);
     assert_eq!(latest(&app, &anna).await.asked.questions, 20);
-    assert_eq!(app.evaluation().users_asked().await.unwrap(), []);
+    assert_eq!(app.evaluation.users_asked().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn asked_again_and_again_it_is_measured_once() {
     let (app, anna, provider) = rebuilt(12).await;
-    let evaluation = app.evaluation();
+    let evaluation = app.evaluation;
     let asking = (0..20).map(|_| evaluation.ask_for(anna.id));
     let answers: Vec<RequestOutcome> =
         futures_util::future::join_all(asking).await.into_iter().map(Result::unwrap).collect();
@@ -206,7 +206,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     let told = "There is nothing to compare with: a change can be measured for a day";
     assert!(refused.contains(told), "{refused}");
     assert_eq!(app.count("evaluation_requests").await, 0);
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
     for table in ["evaluation_requests", "evaluation_questions"] {
         assert!(app.count(table).await > 0, "{table}");
@@ -214,7 +214,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
         assert_eq!(as_ben.count(table).await, 0, "{table}");
     }
     assert_eq!(standing(&app, &ben).await, MeasurementState::Nothing);
-    let bens = app.evaluation().continue_measurement(ben.id, &Slice::whole()).await;
+    let bens = app.evaluation.continue_measurement(ben.id, &Slice::whole()).await;
     assert_eq!(bens.unwrap(), Drained::Done);
 }
 
@@ -229,7 +229,7 @@ async fn where_the_vectors_of_before_are_gone_or_too_little_is_remembered_it_say
     for (app, user, outcome) in
         [(&app, &anna, RequestOutcome::Gone), (&other, &few, RequestOutcome::TooFew)]
     {
-        assert_eq!(app.evaluation().ask_for(user.id).await.unwrap(), outcome);
+        assert_eq!(app.evaluation.ask_for(user.id).await.unwrap(), outcome);
         assert_eq!(standing(app, user).await, MeasurementState::Nothing);
     }
 }
@@ -237,7 +237,7 @@ async fn where_the_vectors_of_before_are_gone_or_too_little_is_remembered_it_say
 #[tokio::test]
 async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
     let (app, anna, provider) = rebuilt(12).await;
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
     assert_eq!(app.count("evaluation_questions").await, 12);
     change_model(&app, &anna, &provider, "newer").await;
@@ -245,7 +245,7 @@ async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
     run_job(&app).await;
     assert!(provider.texts().is_empty());
     assert_eq!(app.count("evaluation_questions").await, 0);
-    assert_eq!(app.evaluation().users_asked().await.unwrap(), []);
+    assert_eq!(app.evaluation.users_asked().await.unwrap(), []);
     let told: String = app.sql("SELECT problem FROM evaluation_requests").value().await;
     let sentence = "The day was over, or another rebuild began, before all questions were asked.";
     assert_eq!(told, sentence);
@@ -264,7 +264,7 @@ async fn where_the_old_model_answers_no_more_the_new_one_is_measured_alone() {
     app.drain(&anna).await;
     old.forget_calls();
     old.behave(|b| b.status = Some(500));
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     go_on_to_the_end(&app, &anna).await;
     let measured = latest(&app, &anna).await;
     assert_eq!((measured.asked.questions, measured.before), (12, None));
@@ -275,7 +275,7 @@ async fn where_the_old_model_answers_no_more_the_new_one_is_measured_alone() {
 async fn where_the_model_that_serves_does_not_answer_the_page_says_why() {
     let (app, anna, provider) = rebuilt(12).await;
     let browser = app.signed_in(&anna).await;
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     provider.behave(|b| b.status = Some(500));
     // The old one is left out first.
     go_on_to_the_end(&app, &anna).await;
@@ -291,7 +291,7 @@ async fn where_the_model_that_serves_does_not_answer_the_page_says_why() {
 #[tokio::test]
 async fn a_question_goes_with_its_memory() {
     let (app, anna, _provider) = rebuilt(12).await;
-    app.evaluation().ask_for(anna.id).await.unwrap();
+    app.evaluation.ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
     let one: i64 = app.sql("SELECT item_id FROM evaluation_questions LIMIT 1").value().await;
     let browser = app.signed_in(&anna).await;

@@ -28,7 +28,7 @@ async fn try_out(
 ) -> Result<TrialReport, EvaluationError> {
     let data = DataSet::read(data.as_bytes()).unwrap();
     let worker = Worker::start(app);
-    let ended = app.evaluation().try_out(&app.accounts, &data, ingredients, tell).await;
+    let ended = app.evaluation.try_out(&app.accounts, &data, ingredients, tell).await;
     worker.stop().await;
     ended
 }

@@ -76,7 +76,7 @@ async fn backup_notes_one_users_erasure_and_reads_all() {
     }
     let mut scene = Scene::start().await;
     let folder = tempfile::tempdir().unwrap();
-    scene.app.backup_dir = Some(folder.path().to_owned());
+    scene.app.back_up_into(folder.path().to_owned());
     let (app, ben) = (&scene.app, &scene.ben);
     let browser = app.signed_in(ben).await;
     let note = ben.add("Ben bakes.").await;
@@ -125,7 +125,7 @@ async fn consolidate_and_turns_read_one_users_sessions_with_that_users_model() {
     let facts = r#"{"facts":[{"category":"profile","key":"sport","value":"Ben rows at dawn","source":"conversation","source_context":""}]}"#;
     let model = bens_model(&scene, facts).await;
     told(ben, "talk", &[user_says("m1", "Ben rows at dawn.")]).await;
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
@@ -158,7 +158,7 @@ async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     let scene = Scene::start().await;
     let ben = &scene.ben;
     let model = bens_model(&scene, "Ben rows.").await;
-    let consolidation = scene.app.consolidation();
+    let consolidation = scene.app.consolidation;
     consolidation.ask_for_summary(ben.id).await.unwrap();
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
@@ -197,7 +197,7 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     app.drain(ben).await;
     bens_provider.forget_calls();
     scene.annas_provider.forget_calls();
-    let evaluation = app.evaluation();
+    let evaluation = app.evaluation;
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
     evaluation.continue_measurement(ben.id, &Slice::whole()).await.unwrap();
@@ -304,7 +304,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
         scene.ben.add(text).await;
     }
     let model = bens_model(&scene, "Ben bakes bread and keeps bees.").await;
-    let consolidation = scene.app.consolidation();
+    let consolidation = scene.app.consolidation;
     assert_eq!(consolidation.reflect(scene.ben.id).await.unwrap(), Round::Written);
     assert_asked(&model, "Ben");
     scene.assert_untouched("reflect").await;
@@ -316,7 +316,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
 async fn dream_reads_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
     let (app, ben) = (&scene.app, &scene.ben);
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     for n in 0..5 {
         let words = format!("Ben rows with {n} friends on the lake before the sun is up.");
         told(ben, &format!("row{n}"), &[user_says("1", &words)]).await;

@@ -169,7 +169,7 @@ impl Scene {
         let item = remember(&anna).await;
         app.drain(&anna).await;
         let staged = stage(&app, &anna, &url).await;
-        let consolidation = app.consolidation();
+        let consolidation = &app.consolidation;
         consolidation.ask_for_summary(anna.id).await.unwrap();
         consolidation.summarize(anna.id).await.unwrap();
         let listed = anna.call("memory_search", json!({ "query": "*", "limit": 1 }));

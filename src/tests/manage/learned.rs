@@ -23,7 +23,7 @@ async fn press(place: &Place, fields: &[(&str, &str)]) -> (u16, String) {
 async fn read(app: &TestApp, anna: &TestUser, model: &ChatServer, session: &str) -> Value {
     let words = "I drink my tea at four, and it rains.";
     hand_over(anna, session, &json!([user_says("m1", words)])).await;
-    let consolidation = app.consolidation();
+    let consolidation = &app.consolidation;
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }

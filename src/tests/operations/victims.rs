@@ -38,7 +38,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let (reader, writer) = (ChatServer::saying(FACT).await, ChatServer::saying("Zoe rows.").await);
     // Two sessions to dream of, read without a model.
     let dora = app.user("dora").await;
-    let consolidation = app.consolidation();
+    let consolidation = app.consolidation;
     for session in ["one", "two"] {
         let words = user_says("1", "I row on the lake with Zoe every Friday at dawn.");
         told(&dora, session, &[words]).await;
@@ -65,7 +65,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     change_model(&app, &anna, &provider, "new").await;
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
-    let evaluation = app.evaluation();
+    let evaluation = app.evaluation;
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.
@@ -83,13 +83,13 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     erasure::delete_item_soon(&app.db, &clock, ben.id, note).await.unwrap();
     app.clock.advance(Duration::seconds(10));
     for job in jobs::JOBS {
-        jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+        jobs::ask_for(job, &app.services.clone(), None).await.unwrap();
     }
     // What an older version has kept.
     conn.sql("DELETE FROM memory_passages WHERE user_id = (SELECT user_id FROM memory_items WHERE content = 'Zoe rows.');
          INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, 1 FROM memory_items WHERE content = 'Zoe rows.'").run_all().await;
     let passages = jobs::find("passages").unwrap();
-    jobs::ask_for(passages, &app.job_context(), None).await.unwrap();
+    jobs::ask_for(passages, &app.services.clone(), None).await.unwrap();
     // Only the sweep knows of Ben's.
     let bread = ben.add("Ben bakes.").await;
     let forget = "DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'";

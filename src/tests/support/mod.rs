@@ -16,6 +16,7 @@ pub use sql::Sql;
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,33 +25,25 @@ use std::time::Duration;
 use keepsake::accounts::{
     Accounts, AgentName, Email, HashCost, Password, Role, Scope, TokenWish, UserId, Viewer,
 };
-use keepsake::activity::Activity;
 use keepsake::backup::Backups;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
-use keepsake::consolidation::Consolidation;
 use keepsake::db::citus::{self, ClusterNode};
 use keepsake::db::{self, Db, StatementTimeouts};
-use keepsake::documents::Documents;
-use keepsake::embedding::{
-    Drained, EmbeddingError, Embeddings, QUERY_DEADLINE, QueryEmbedding, Saved,
-};
-use keepsake::evaluation::Evaluation;
-use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::embedding::{Drained, EmbeddingError, QUERY_DEADLINE, QueryEmbedding, Saved};
+use keepsake::jobs::{self, Runner};
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
-use keepsake::memories::{self, Adding, ItemId, Reconfirmation};
-use keepsake::providers::chat::Chat;
+use keepsake::memories::{self, ItemId, Reconfirmation};
 use keepsake::providers::settings::{EndpointForm, EndpointPurpose};
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::queue::Slice;
 use keepsake::seal::Sealer;
-use keepsake::search::{Reader, Search};
-use keepsake::tools::{Registry, ToolContext};
+use keepsake::search::Reader;
+use keepsake::services::{ServiceParts, Services};
 use keepsake::web::{
-    AppParts, AppState, BodyTime, ConnectionLimits, Gate as Door, Readiness, SiteFiles, router,
+    AppState, BodyTime, ConnectionLimits, Gate as Door, Readiness, ServerParts, SiteFiles, router,
     serve,
 };
-use keepsake::webhooks::Webhooks;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -116,22 +109,30 @@ impl Default for Wish {
 
 pub struct TestApp {
     pub base: String,
-    pub db: Db,
+    /// The server's. Its activity is written when a test says so ([`Activity::flush`](keepsake::activity::Activity::flush)).
+    pub services: Services,
     pub clock: Arc<MovableClock>,
-    pub accounts: Accounts,
-    pub embeddings: Embeddings,
-    pub search: Search,
-    pub chat: Chat,
-    pub adding: Adding,
-    /// Written when a test says so: [`Activity::flush`].
-    pub activity: Activity,
-    pub webhooks: Webhooks,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
-    pub backup_dir: Option<PathBuf>,
     own_connection: tokio::sync::Mutex<Option<PgConnection>>,
     is_shared: bool,
     server: tokio::task::JoinHandle<()>,
+}
+
+fn sealer() -> Sealer {
+    Sealer::new(&[7; 32])
+}
+
+fn backups(options: &PgConnectOptions, folder: PathBuf) -> Backups {
+    Backups::new(options.clone(), folder, "data".into(), sealer())
+}
+
+impl Deref for TestApp {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
 }
 
 impl TestApp {
@@ -191,62 +192,31 @@ impl TestApp {
         // A busy machine's builtin model is late, and no test of its searches is about that.
         let query_deadline = wish.builtin.as_ref().map_or(QUERY_DEADLINE, |_| HANG_GUARD);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
-        embedder.keep_in(db.clone());
-        let document_fetcher = embedder.document_fetcher();
-        let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
-        let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
         let public_url =
             PublicUrl::parse(wish.public_url.map(str::to_owned), "127.0.0.1:3000".parse().unwrap())
                 .unwrap();
-        let webhooks = Webhooks::new(
-            db.clone(),
-            shared.clone(),
-            embedder.outbound(),
-            sealer.clone(),
-            public_url.clone(),
-        );
-        let embeddings =
-            Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered)
-                .with_query_deadline(query_deadline);
-        let search = Search::new(db.clone(), embeddings.clone(), Reader::new(wish.reader_bytes));
-        let activity = Activity::new(db.clone(), shared.clone());
-        let quota = ItemQuota::of(wish.items_max);
-        let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
-        let consolidation = Consolidation::new(search.clone(), chat.clone(), shared.clone());
-        let mut state = AppState::new(AppParts {
-            accounts: accounts.clone(),
-            db: db.clone(),
-            clock: shared.clone(),
-            search: search.clone(),
-            chat: chat.clone(),
-            consolidation: consolidation.clone(),
-            evaluation: Evaluation::new(search.clone(), chat.clone()),
-            activity: activity.clone(),
-            webhooks: webhooks.clone(),
-            registry: Registry::new(
-                ToolContext {
-                    db: db.clone(),
-                    adding: adding.clone(),
-                    clock: shared,
-                    documents: Documents::new(db.clone(), embeddings.clone()),
-                    consolidation,
-                    embeddings: embeddings.clone(),
-                    search: search.clone(),
-                    activity: activity.clone(),
-                    public_url: public_url.clone(),
-                },
-                accounts.clone(),
-            ),
+        let services = Services::new(ServiceParts {
+            db,
+            clock: shared,
+            accounts,
+            embedder,
+            sealer: sealer(),
+            offered: wish.offered,
+            query_deadline,
+            reader: Reader::new(wish.reader_bytes),
+            quota: ItemQuota::of(wish.items_max),
+            backups: wish.backup_dir.map(|folder| backups(&options, folder)),
+            public_url,
+        });
+        let parts = ServerParts {
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
-            public_url,
-            document_fetcher,
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
             site: SiteFiles::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
-            backup_dir: wish.backup_dir.clone(),
-        });
+        };
+        let mut state = AppState::new(services.clone(), parts);
         state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -257,17 +227,9 @@ impl TestApp {
         });
         Self {
             base,
-            db,
+            services,
             clock,
-            accounts,
-            embeddings,
-            search,
-            chat,
-            adding,
-            activity,
-            webhooks,
             options,
-            backup_dir: wish.backup_dir,
             own_connection: tokio::sync::Mutex::default(),
             is_shared: false,
             server,
@@ -317,10 +279,6 @@ impl TestApp {
 
     pub async fn make_admin(&self, user: &TestUser) {
         self.sql("UPDATE users SET role = 'admin' WHERE id = $1").bind(user.id.0).run().await;
-    }
-
-    pub fn documents(&self) -> Documents {
-        Documents::new(self.db.clone(), self.embeddings.clone())
     }
 
     pub fn browser(&self) -> Browser {
@@ -410,36 +368,16 @@ impl TestApp {
 
     pub fn runner(&self) -> (watch::Sender<bool>, Runner) {
         let (keep, stop) = watch::channel(false);
-        (keep, Runner::new(self.job_context(), stop))
+        (keep, Runner::new(self.services.clone(), stop))
     }
 
     pub fn shared_clock(&self) -> SharedClock {
         self.clock.clone()
     }
 
-    pub fn consolidation(&self) -> Consolidation {
-        Consolidation::new(self.search.clone(), self.chat.clone(), self.shared_clock())
-    }
-
-    pub fn evaluation(&self) -> Evaluation {
-        Evaluation::new(self.search.clone(), self.chat.clone())
-    }
-
-    pub fn job_context(&self) -> JobContext {
-        JobContext::new(
-            self.search.clone(),
-            self.chat.clone(),
-            self.shared_clock(),
-            self.activity.clone(),
-            self.webhooks.clone(),
-        )
-        .with_backups(self.backups())
-    }
-
-    /// With the programs that tools/with_postgres.py has fetched.
-    pub fn backups(&self) -> Option<Backups> {
-        let folder = self.backup_dir.clone()?;
-        Some(Backups::new(self.options.clone(), folder, "data".into(), Sealer::new(&[7; 32])))
+    /// From now on its jobs make backups there, with the programs that tools/with_postgres.py has fetched.
+    pub fn back_up_into(&mut self, folder: PathBuf) {
+        self.services.backups = Some(backups(&self.options, folder));
     }
 
     /// Runs all that is due at this moment, the server's own jobs included.
@@ -451,7 +389,7 @@ impl TestApp {
     /// Runs what is due of one job, for all users. Returns how many rows were worked on.
     pub async fn run_job(&self, name: &str) -> u32 {
         let job = jobs::find(name).unwrap();
-        jobs::ask_for(job, &self.job_context(), None).await.unwrap();
+        jobs::ask_for(job, &self.services.clone(), None).await.unwrap();
         let (_keep, runner) = self.runner();
         let ran = runner.of(&[job], None).run_due().await.unwrap();
         assert_eq!(ran.problem, None);

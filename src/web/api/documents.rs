@@ -228,7 +228,7 @@ pub async fn put(
             return Err(error.into());
         }
     };
-    let (documents, by) = (documents(&state).in_project(made), ChangeAuthor::agent(&call));
+    let (documents, by) = (state.documents.clone().in_project(made), ChangeAuthor::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
     let put = match put.await {
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
@@ -294,7 +294,7 @@ pub async fn clear(
         return Ok(Json(ArchivedDocuments { archived: 0 }));
     };
     let call = state.activity.begin(&viewer, TOOL);
-    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
+    let (documents, by) = (&state.documents, ChangeAuthor::agent(&call));
     let archived = documents.clear(viewer.user_id, by).await;
     let archived = told(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedDocuments { archived }))
@@ -308,11 +308,7 @@ async fn of_project(
 ) -> Result<Documents, Problem> {
     let asked = named.map(|text| ProjectRef::parse(&text)).transpose()?.flatten();
     let project = projects::find_known(&state.db, viewer.user_id, asked.as_ref()).await?;
-    Ok(documents(state).in_project(project))
-}
-
-fn documents(state: &AppState) -> Documents {
-    Documents::new(state.db.clone(), state.embeddings.clone())
+    Ok(state.documents.clone().in_project(project))
 }
 
 /// Records the outcome of a read or a failure; a change has recorded itself.

@@ -18,9 +18,9 @@ use crate::accounts::{
 };
 use crate::containment::{self, AgentUndo};
 use crate::db::actor;
-use crate::documents::Documents;
 use crate::input::Invalid;
 use crate::memories::Period;
+use crate::services::Services;
 use crate::tools::ToolError;
 use crate::web::AppState;
 use crate::web::error::Problem;
@@ -152,8 +152,7 @@ async fn undo_or_look(posted: &Submission, form: Result<UndoForm, Problem>) -> A
     if !state.accounts.agent_names(user).await?.iter().any(|(id, _)| *id == agent) {
         return Err(AccountError::NotFound.into());
     }
-    let (db, clock) = (state.db.with_job_timeout(), &state.clock);
-    let documents = Documents::new(db.clone(), state.embeddings.clone());
+    let Services { db, documents, clock, .. } = &state.for_jobs();
     let since = |text: &str| {
         let zone = &posted.signed_in.0.time_zone;
         let since = Period::parse_as(["since", "since"], zone, Some(text), None)?.from;
@@ -165,7 +164,7 @@ async fn undo_or_look(posted: &Submission, form: Result<UndoForm, Problem>) -> A
     let sentence = match form? {
         UndoForm::Look { since: text } => {
             let since = since(&text)?;
-            let found = containment::preview(&db, &documents, (user, agent), since, clock.now());
+            let found = containment::preview(db, documents, (user, agent), since, clock.now());
             let found = told(&found.await.map_err(ToolError::from)?, false);
             let exact = since.format(&Rfc3339).unwrap_or_default();
             values.extend([("since".to_owned(), (*text).clone()), ("exact".to_owned(), exact)]);
@@ -174,13 +173,13 @@ async fn undo_or_look(posted: &Submission, form: Result<UndoForm, Problem>) -> A
         UndoForm::Undo { since: text } => {
             let call = posted.begin("memory_undo_agent");
             let undone =
-                containment::undo(&db, &documents, clock, &call, (agent, since(&text)?)).await;
+                containment::undo(db, documents, clock, &call, (agent, since(&text)?)).await;
             call.ended_unknown();
             format!("Undone: {}", told(&undone.map_err(ToolError::from)?, true))
         }
         UndoForm::TakeBack => {
             let call = posted.begin("memory_undo_agent");
-            let taken = containment::redo(&db, &documents, clock, &call, agent).await;
+            let taken = containment::redo(db, documents, clock, &call, agent).await;
             call.ended_unknown();
             match taken.map_err(ToolError::from)? {
                 Some(taken) => format!("Taken back: {}", told(&taken, true)),

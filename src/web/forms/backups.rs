@@ -31,7 +31,7 @@ async fn obey(posted: &Submission, form: Result<BackupForm, Problem>) -> Attempt
     let mut tx = db.as_system().await?;
     let has_any = !backup::list(&mut tx).await?.is_empty();
     tx.commit().await?;
-    if posted.state.backup_dir.0.is_none() && !has_any {
+    if posted.state.backups.is_none() && !has_any {
         let sentence = "This server has no backup folder; set KEEPSAKE_BACKUP_DIR and restart it.";
         return Err(refused("no_backup_folder", sentence));
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::data::to_receipt;
 use super::{Field, Outcome, Posted, Submission};
 use crate::db::actor;
-use crate::documents::{ChangeAuthor, DocumentError, Documents};
+use crate::documents::{ChangeAuthor, DocumentError};
 use crate::erasure::{self, ErasureError};
 use crate::input::Invalid;
 use crate::quota::estimate;
@@ -28,7 +28,7 @@ pub enum DocumentForm {
 
 pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
     actor::require_open_browser();
-    let (documents, user, by) = (documents(&posted), posted.user(), ChangeAuthor::person());
+    let (documents, user, by) = (&posted.state.documents, posted.user(), ChangeAuthor::person());
     let attempt = async {
         let document = posted.id()?;
         let restored = match form {
@@ -52,11 +52,6 @@ pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
 
 fn path_of(posted: &Submission) -> String {
     format!("/documents/{}", posted.id)
-}
-
-fn documents(posted: &Submission) -> Documents {
-    let state = &posted.state;
-    Documents::new(state.db.clone(), state.embeddings.clone())
 }
 
 fn problem(error: DocumentError) -> Problem {
@@ -89,7 +84,7 @@ pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response 
     let attempt = async {
         let document = posted.id()?;
         if !form?.confirm.is_checked() {
-            let there = documents(&posted).read_revision(user, document, None).await;
+            let there = posted.state.documents.read_revision(user, document, None).await;
             there.map_err(problem)?;
             return Err(unconfirmed());
         }

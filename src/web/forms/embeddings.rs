@@ -88,7 +88,7 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
             many => format!("{} texts will be embedded again.", words::count(many as i64)),
         },
         EmbeddingsForm::Measure => {
-            let evaluation = posted.state.evaluation.for_jobs();
+            let evaluation = posted.state.for_jobs().evaluation;
             match evaluation.ask_for(user).await? {
                 RequestOutcome::Begun => return Ok(Outcome::Redirect),
                 answer => answer.sentence().to_owned(),

@@ -5,7 +5,7 @@ use app::view::{BackupRow, BackupsPage, Verification};
 use app::words::size;
 
 use super::{Ui, database};
-use crate::backup::{self, ListedBackup};
+use crate::backup::{self, Backups, ListedBackup};
 use crate::input::sentence;
 
 impl Ui {
@@ -18,7 +18,7 @@ impl Ui {
         let state = backup::state(&mut conn).await?;
         let listed = backup::list(&mut conn).await?;
         drop(conn);
-        let folder = self.state.backup_dir.0.as_ref();
+        let folder = self.state.backups.as_ref().map(Backups::folder);
         let is_on = folder.is_some() || !listed.is_empty();
         Ok(BackupsPage {
             folder: folder.map(|folder| folder.display().to_string()),

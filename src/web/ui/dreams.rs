@@ -54,7 +54,7 @@ impl Ui {
         let document = dream.document.as_ref().map(|(id, _)| *id);
         let body = match document.filter(|_| !dream.is_archived) {
             Some(id) => {
-                let read = self.documents().read_revision(viewer.user_id, id, None).await;
+                let read = self.state.documents.read_revision(viewer.user_id, id, None).await;
                 match read {
                     Ok(whole) => Some(whole.content),
                     Err(DocumentError::Database(error)) => return Err(database(error)),

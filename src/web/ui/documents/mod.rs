@@ -15,7 +15,7 @@ use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::documents::{
-    Document, DocumentError, DocumentPath, DocumentRevision, Documents, FullDocument, Revision,
+    Document, DocumentError, DocumentPath, DocumentRevision, FullDocument, Revision,
 };
 use crate::memories::{Trust, manage};
 use crate::search::reader::on_a_thread;
@@ -23,10 +23,6 @@ use crate::tools::ToolError;
 use crate::web::error::Problem;
 
 impl Ui {
-    pub(super) fn documents(&self) -> Documents {
-        Documents::new(self.state.db.clone(), self.state.embeddings.clone())
-    }
-
     pub(super) async fn documents_view(
         &self,
         viewer: &Viewer,
@@ -34,7 +30,7 @@ impl Ui {
     ) -> Result<DocumentsPage, PageError> {
         let folder = folder.map(|folder| DocumentPath::parse("folder", folder));
         let folder = folder.transpose().map_err(super::invalid)?;
-        let documents = self.documents();
+        let documents = &self.state.documents;
         let listed = documents.list(viewer.user_id, folder.as_ref(), true).await;
         let (mut deleted, there): (Vec<Document>, Vec<Document>) = listed
             .map_err(database)?
@@ -77,7 +73,7 @@ impl Ui {
         id: i64,
         filters: &DocumentFilters,
     ) -> Result<Option<DocumentPage>, PageError> {
-        let (documents, user) = (self.documents(), viewer.user_id);
+        let (documents, user) = (&self.state.documents, viewer.user_id);
         let read = match filters.revision {
             Some(revision) => documents.compare_revision(user, id, revision).await,
             None => documents.read_revision(user, id, None).await.map(
