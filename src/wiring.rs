@@ -304,7 +304,7 @@ pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
         document_fetcher: core.document_fetcher.clone(),
-        site: SiteFiles::at(find_site(config)),
+        site: SiteFiles::at(find_site(config), &config.public_url),
         data_dir: config.data_dir.clone(),
         backup_dir: config.backup_dir.clone(),
     })

@@ -239,11 +239,11 @@ impl TestApp {
             ),
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
+            site: SiteFiles::at(PathBuf::from("target/site"), &public_url),
             public_url,
             document_fetcher,
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
-            site: SiteFiles::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
             backup_dir: wish.backup_dir.clone(),
         });
