@@ -57,7 +57,7 @@ def caddy(home, port, upstream, is_removed):
     site = block("caddy").replace("example.com {", f"http://127.0.0.1:{port} {{\nbind 127.0.0.1\nrespond / \"another program\"\n", 1)
     if is_removed:
         site = site.replace("handle /keepsake/*", "handle_path /keepsake/*", 1)
-    (home / "Caddyfile").write_text(f"{{\nadmin off\nauto_https off\n}}\n{site.replace(':3000', f':{upstream}')}")
+    (home / "Caddyfile").write_text(f"{{\nadmin off\nauto_https off\nlog {{\nlevel ERROR\n}}\n}}\n{site.replace(':3000', f':{upstream}')}")
     return ["caddy", "run", "--adapter", "caddyfile", "--config", home / "Caddyfile"]
 
 
