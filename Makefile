@@ -25,8 +25,9 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test build ## The long series, before a release: test, what is timed or loaded, 10,000 requests out of the OpenAPI document, docs/reliability.md, bench/guard.json, Anthropic's SDKs, what we build on, fuzzing, the release archive
+check: test build ## The long series, before a release: test, what is timed or loaded, 10,000 requests out of the OpenAPI document, nginx and Caddy in front, docs/reliability.md, bench/guard.json, Anthropic's SDKs, what we build on, fuzzing, the release archive
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
+	python3 tools/with_postgres.py python3 end2end/subpath/run.py
 	python3 tools/with_postgres.py cargo test --test keepsake -- --ignored --test-threads 1
 	KEEPSAKE_TEST_TIMES=1 python3 tools/with_postgres.py cargo test --test keepsake isolation -- --test-threads 1
 	python3 tools/with_postgres.py python3 bench/guard.py

@@ -52,7 +52,7 @@ async function learned(t, { javaScriptEnabled }) {
     const confirmed = (await add("Anna bought two bee books.")).id;
     const forgotten = (await add("The build printed 14 warnings.")).id;
     await page.goto(`${url}/memory`);
-    await page.locator("a[href='/learned']", { hasText: "3" }).waitFor();
+    await page.locator("a[href$='/learned']", { hasText: "3" }).waitFor();
     await page.goto(`${url}/learned`);
     await look("learned");
     await decide("x", `Forget memory ${forgotten}`);
@@ -131,7 +131,7 @@ async function dreams(t, { javaScriptEnabled }) {
     await page.getByText("2 changes were made; they can be undone.").waitFor();
     await look("dreams-accepted");
     await page.goto(`${url}/timeline`);
-    await page.locator("a[href^='/dreams?before='][href*='#dream-']").first().waitFor();
+    await page.locator("a[href*='/dreams?before='][href*='#dream-']").first().waitFor();
     await look("timeline-dreams");
     await page.goto(`${url}/dreams`);
     await press("Undo all 2 changes");

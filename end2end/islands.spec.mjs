@@ -9,7 +9,7 @@ const ITEMS = 30;
 
 test("the islands", { skip: islandsMissing }, async (t) => {
   const { url, tool, context, page, complaints, step } = await begin(t);
-  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   const rows = page.locator("[data-row]");
   let token, stillSame;
 

@@ -136,7 +136,7 @@ async function fill({ url, tool, session, page, id }) {
   await tool(token, "memory_add", { type: "fact", content: `The token is ${secret}.` });
   await tool(token, "memory_search", { query: "tea" });
   await session(token, "trip", [{ id: "1", role: "user", content: "Which seats are free?" }]);
-  const send = (address, form) => page.request.post(url + address, { form, headers: { origin: url } });
+  const send = (address, form) => page.request.post(url + address, { form, headers: { origin: new URL(url).origin } });
   const webhook = { action: "add", url: "https://example.com/hook", event: "memory.stored" };
   for (const answer of [
     await send("/settings/webhooks", webhook),

@@ -82,7 +82,7 @@ async function manage(t, { javaScriptEnabled }) {
     const event = await page.locator("input[name=event]").inputValue();
     const late = async () => {
       const form = { action: "undo", event };
-      return page.request.post(address, { form, headers: { origin: url }, maxRedirects: 0 });
+      return page.request.post(address, { form, headers: { origin: new URL(url).origin }, maxRedirects: 0 });
     };
     // No server's clock is moved here: what was done is said to have been done earlier.
     await sql(`UPDATE memory_item_events SET at = at - interval '15 seconds' WHERE id = ${event} AND user_id = (SELECT id FROM users WHERE email = '${email}')`);

@@ -33,7 +33,7 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("agents, with an error", async () => {
     await page.getByLabel("Name", { exact: true }).fill("no scope");
-    for (const box of await page.locator("form[action='/agents'] [name=scope]").all()) await box.uncheck();
+    for (const box of await page.locator("form[action$='/agents'] [name=scope]").all()) await box.uncheck();
     await page.getByRole("button", { name: "Create agent" }).click();
     await page.locator(".error").first().waitFor();
   });
@@ -68,7 +68,7 @@ test("every page is accessible and fits a phone", async (t) => {
     await decides(leaving, "Delete permanently");
     await page.getByText("in ten seconds").waitFor();
   });
-  const kept = await page.request.post(`${url}/memory/${id}`, { form: { action: "restore" }, headers: { origin: url } });
+  const kept = await page.request.post(`${url}/memory/${id}`, { form: { action: "restore" }, headers: { origin: new URL(url).origin } });
   assert.equal(kept.status(), 200);
   const add = async (content) => (await tool(token, "memory_add", { type: "fact", content, theme: "food", key: "bread" })).id;
   const older = await add("Bread is baked on Fridays.");
@@ -114,7 +114,7 @@ test("every page is accessible and fits a phone", async (t) => {
     const today = new Date().toISOString().slice(0, 10);
     const bar = page.locator(".days a").last();
     assert.match(await bar.getAttribute("aria-label"), /: \d+ calls/);
-    assert.equal(await bar.getAttribute("href"), `/activity?day=${today}`);
+    assert.equal(await bar.getAttribute("href"), `${url}/activity?day=${today}`.slice(new URL(url).origin.length));
     await page.goto(`${url}/activity?day=${today}&theme=food`);
     await page.getByText("theme: food").waitFor();
   });

@@ -166,7 +166,7 @@ test("what is of the whole server", async (t) => {
     assert.equal((await bens.goto(address)).status(), 404);
     await bens.getByRole("heading", { name: "Page not found" }).waitFor();
     assert.ok(!(await bens.content()).includes("keepsake-2"), "a member is told a file's name");
-    const asked = await bens.request.post(address, { form: { action: "back_up" }, headers: { origin: url } });
+    const asked = await bens.request.post(address, { form: { action: "back_up" }, headers: { origin: new URL(url).origin } });
     assert.equal(asked.status(), 404);
     await page.goto(address);
     assert.equal(await page.locator(".jobs tbody tr").count(), ways.length);
@@ -183,7 +183,7 @@ test("what is of the whole server", async (t) => {
     await says("The shed is green.");
     assert.equal(await page.getByText("Manage", { exact: true }).count(), 0);
     const form = { action: "archive" };
-    const refused = await page.request.post(`${url}/memory/${id}`, { form, headers: { origin: url } });
+    const refused = await page.request.post(`${url}/memory/${id}`, { form, headers: { origin: new URL(url).origin } });
     assert.equal(refused.status(), 403);
     await page.goto(`${url}/admin`);
     await setting.getByText("Switch it off").click();

@@ -108,7 +108,7 @@ async function sessions(t, { javaScriptEnabled }) {
 
   await step("from a memory to the very message, and from there back to it", async () => {
     await openMemory(page, url, "oolong");
-    const item = new URL(page.url()).pathname;
+    const item = page.url().split("?")[0];
     assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
     await lookAt(page, "item-of-session", javaScriptEnabled);
     await page.getByRole("link", { name: "View conversation" }).click();
@@ -118,7 +118,7 @@ async function sessions(t, { javaScriptEnabled }) {
     assert.ok(await message.evaluate((one) => one.matches(":target")), "the browser goes to it");
     await lookAt(page, "session-at-message", javaScriptEnabled, false);
     await message.getByRole("link", { name: /^memory \d+$/ }).click();
-    await page.waitForURL(`${url}${item}*`);
+    await page.waitForURL(`${item}*`);
   });
 
   await step("from the session to its memories, and to the message of each", async () => {
@@ -148,14 +148,14 @@ async function sessions(t, { javaScriptEnabled }) {
 
   await step("a session is erased and its memories stay, without their words", async () => {
     await openSession(page, url, "tea-time");
-    const erased = new URL(page.url()).pathname;
+    const erased = page.url().split("?")[0];
     await page.getByText("Delete permanently").click();
     await lookAt(page, "session-erase", javaScriptEnabled, false);
     await page.getByRole("button", { name: "Delete this session" }).click();
     await page.waitForURL(/\/erased\//);
     await page.getByRole("heading", { name: "One session" }).waitFor();
     await lookAt(page, "session-erased", javaScriptEnabled);
-    assert.equal((await page.goto(url + erased)).status(), 404);
+    assert.equal((await page.goto(erased)).status(), 404);
     await openMemory(page, url, "oolong");
     assert.equal(await page.locator("blockquote.quote").count(), 0);
     assert.equal(await page.getByRole("link", { name: "View conversation" }).count(), 0);
@@ -190,7 +190,7 @@ function conversation() {
 
 /** The turns of the same words are found beside it, and before it until it has its vector. */
 async function openMemory(page, url, word) {
-  const row = page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: word });
+  const row = page.locator('[data-row] a[href*="/memory/"]').filter({ hasText: word });
   await untilOpened(page, `${url}/memory?q=${word}`, `${word} is found`, async () => (await row.count()) > 0);
   await row.click();
   await page.waitForURL(/\/memory\/\d+/);

@@ -241,10 +241,10 @@ impl Bridge {
 }
 
 fn no_token(config: &BridgeConfig) -> String {
-    let mut agents = config.server.clone();
-    agents.set_path("/agents");
+    let server = config.server.as_str();
+    let server = server.strip_suffix("mcp").unwrap_or(server);
     format!(
-        "KEEPSAKE_TOKEN is not set: make a token at {agents} and give it to this program in that variable."
+        "KEEPSAKE_TOKEN is not set: make a token at {server}agents and give it to this program in that variable."
     )
 }
 

@@ -10,7 +10,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `background.rs`, `eval.rs`, `migrate.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, `terminal.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
-//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), calls from pages of other origins (`cors.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
+//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), calls from pages of other origins (`cors.rs`), the path of the public address (`subpath.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`services`] | one struct of the handles with which tools, jobs, pages and commands work; made once a process |

@@ -166,7 +166,7 @@ async fn serve_until(
 fn announce(config: &Config, state: &AppState) {
     let islands =
         if state.site.islands_built { "" } else { " (as plain HTML: the islands are not built)" };
-    tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
+    tracing::info!("Keepsake is at {}{islands}", config.public_url.as_str());
 }
 
 /// The signal that asked the process to stop.

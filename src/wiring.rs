@@ -230,7 +230,7 @@ pub fn app_state(config: &Config, services: Services, readiness: Readiness) -> A
         readiness,
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
-        site: SiteFiles::at(find_site(config)),
+        site: SiteFiles::at(find_site(config), &config.public_url),
         data_dir: config.data_dir.clone(),
     };
     AppState::new(services, parts)

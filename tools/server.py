@@ -95,7 +95,7 @@ class Browser:
     """The pages, as a browser without JavaScript that is signed in."""
 
     def __init__(self, server):
-        self.url = server.url
+        self.url, self.origin = server.url, "/".join(server.url.split("/")[:3])
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
         self.post("/login", email=server.email, password=server.password)
 
@@ -103,7 +103,7 @@ class Browser:
         return self.opener.open(self.url + path).read().decode()
 
     def post(self, path, **fields):
-        request = urllib.request.Request(self.url + path, urllib.parse.urlencode(fields, doseq=True).encode(), {"Origin": self.url})
+        request = urllib.request.Request(self.url + path, urllib.parse.urlencode(fields, doseq=True).encode(), {"Origin": self.origin})
         return self.opener.open(request).read().decode()
 
 

@@ -11,7 +11,7 @@ import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 const { KEEPSAKE_URL, TOKEN, READER, CONNECTOR } = process.env;
-const MCP = new URL("/mcp", KEEPSAKE_URL);
+const MCP = new URL(`${KEEPSAKE_URL}/mcp`);
 const TOOLS = ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"];
 const NAME = { name: "end2end", version: "1" };
 const INSPECTOR = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
@@ -101,7 +101,7 @@ async function connector(name, connect) {
     return result.structuredContent;
   };
   const { results } = await call("search", { query: `zither of the ${name} connector` });
-  const cited = { id: String(added.id), title: content.replace("\n", " "), url: new URL(`/memory/${added.id}`, KEEPSAKE_URL).href };
+  const cited = { id: String(added.id), title: content.replace("\n", " "), url: `${KEEPSAKE_URL}/memory/${added.id}` };
   assert.deepEqual(results.find((result) => result.id === cited.id), cited);
   const { metadata, ...whole } = await call("fetch", { id: cited.id });
   assert.deepEqual(whole, { ...cited, text: content });
@@ -152,7 +152,7 @@ async function allowed(url, agent) {
   assert.equal(answered.status, 303);
   const location = new URL(answered.headers.get("location"));
   assert.ok(location.href.startsWith(CALLBACK), location.href);
-  assert.equal(location.searchParams.get("iss"), new URL(KEEPSAKE_URL).origin);
+  assert.equal(location.searchParams.get("iss"), KEEPSAKE_URL);
   return location.searchParams;
 }
 

@@ -174,7 +174,7 @@ class Person:
         same_origin = {"Sec-Fetch-Site": "same-origin"}
         async with httpx2.AsyncClient(base_url=URL, headers=same_origin) as browser:
             sent = await browser.get(url)
-            assert sent.status_code == 303 and sent.headers["location"].startswith("/login?next="), sent
+            assert sent.status_code == 303 and sent.headers["location"].startswith(f"{urlsplit(URL).path}/login?next="), sent
             credentials = {"email": os.environ["EMAIL"], "password": os.environ["PASSWORD"]}
             assert (await browser.post("/login", data=credentials)).status_code == 303
             page = await browser.get(url)

@@ -35,7 +35,7 @@ const lines = {
 async function connect(server, line) {
   keep("asked", { server, line });
   const [client, Transport] = lines[line]();
-  const transport = new Transport(new URL("/mcp", server), { authProvider: provider });
+  const transport = new Transport(new URL(`${server}/mcp`), { authProvider: provider });
   await client.connect(transport);
   const { tools } = await client.listTools();
   const added = await client.callTool({ name: "memory_add", arguments: { type: "fact", content: `A page remembers, by ${line}.` } });
@@ -47,7 +47,7 @@ async function comeBack() {
   const { server, line } = read("asked");
   const answer = new URLSearchParams(location.search);
   const [, Transport] = lines[line]();
-  const transport = new Transport(new URL("/mcp", server), { authProvider: provider });
+  const transport = new Transport(new URL(`${server}/mcp`), { authProvider: provider });
   await transport.finishAuth(line === "v1" ? answer.get("code") : answer);
   return connect(server, line);
 }

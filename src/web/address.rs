@@ -23,7 +23,7 @@ pub async fn refuse_tokens(
     let detail = format!(
         "A token must not stand in an address, where logs and histories keep it: send it as `Authorization: Bearer ks_…`, \
          and revoke this one at {}/agents.",
-        state.public_url.origin()
+        state.public_url.as_str()
     );
     let problem = Problem::new(StatusCode::BAD_REQUEST, "token_in_address", detail);
     if mcp::is_path(request.uri().path()) {

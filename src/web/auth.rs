@@ -38,16 +38,16 @@ impl FromRequestParts<AppState> for AgentAccess {
 /// Verifies the token. For an operator's token, `Keepsake-User` names the user.
 async fn authenticate(parts: &Parts, state: &AppState) -> Result<AgentAccess, Problem> {
     let headers = &parts.headers;
-    let origin = state.public_url.origin();
+    let server = state.public_url.as_str();
     let token = bearer_token(headers).map_err(|(code, detail)| {
         let detail = format!(
-            "{detail} Send `Authorization: Bearer ks_…` with a token from {origin}/agents."
+            "{detail} Send `Authorization: Bearer ks_…` with a token from {server}/agents."
         );
         Problem::new(StatusCode::UNAUTHORIZED, code, detail)
     })?;
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
-    let access = opened.map_err(|refusal| token_refused(refusal, origin))?;
+    let access = opened.map_err(|refusal| token_refused(refusal, server))?;
     check_audience(&access, parts.uri.path(), state)?;
     actor::act_as(access.actor.clone());
     Ok(access)
@@ -64,7 +64,7 @@ fn check_audience(access: &AgentAccess, path: &str, state: &AppState) -> Result<
     }
     let detail = format!(
         "This token was issued to an MCP client and opens {resource} only; make one for other uses at {}/agents.",
-        state.public_url.origin()
+        state.public_url.as_str()
     );
     Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong_audience", detail))
 }
@@ -227,7 +227,7 @@ pub async fn check_origin(
         "cross_origin",
         format!(
             "This form was not sent from a page of this server. Open {} and try again.",
-            state.public_url.origin()
+            state.public_url.as_str()
         ),
     ))
 }

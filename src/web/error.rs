@@ -320,12 +320,12 @@ impl From<TokenRefusal> for Problem {
 }
 
 /// The error for a refused token, with the page where a new one is made.
-pub fn token_refused(refusal: TokenRefusal, origin: &str) -> Problem {
+pub fn token_refused(refusal: TokenRefusal, server: &str) -> Problem {
     let problem = Problem::from(refusal);
     if !refusal.asks_for_a_new_token() {
         return problem;
     }
-    let detail = format!("{} Make a new one at {origin}/agents.", problem.detail);
+    let detail = format!("{} Make a new one at {server}/agents.", problem.detail);
     Problem { detail, ..problem }
 }
 

@@ -28,12 +28,12 @@ pub async fn check(
     if named.is_some_and(|named| is_ours(named, public)) {
         return Ok(next.run(request).await);
     }
-    let origin = state.public_url.origin();
+    let server = state.public_url.as_str();
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "wrong_host",
         format!(
-            "The pages do not answer to the name in `Host`; open {origin}, or set KEEPSAKE_PUBLIC_URL to the address you use."
+            "The pages do not answer to the name in `Host`; open {server}, or set KEEPSAKE_PUBLIC_URL to the address you use."
         ),
     ))
 }

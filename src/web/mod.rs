@@ -24,6 +24,7 @@ mod pages;
 mod routes;
 mod server;
 mod session;
+mod subpath;
 mod throttle;
 mod ui;
 mod unread;
@@ -119,11 +120,12 @@ pub struct SiteFiles {
 }
 
 impl SiteFiles {
-    pub fn at(root: PathBuf) -> Self {
+    pub fn at(root: PathBuf, public_url: &PublicUrl) -> Self {
         let leptos = LeptosOptions::builder()
             .output_name("keepsake")
             .site_root(root.to_string_lossy().into_owned())
-            .site_pkg_dir("pkg")
+            // Where browsers find it; its islands are imported by this address.
+            .site_pkg_dir(format!("{}/pkg", public_url.path()).trim_start_matches('/').to_owned())
             .build();
         let islands_built = root.join("pkg/keepsake.wasm").is_file();
         Self { root, islands_built, leptos }

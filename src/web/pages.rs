@@ -5,7 +5,7 @@ use std::sync::Arc;
 use app::IslandsBuilt;
 use app::backend::Backend;
 use app::view::FormState;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -13,11 +13,11 @@ use leptos::nonce::use_nonce;
 use leptos::prelude::{expect_context, provide_context};
 use leptos_axum::ResponseOptions;
 
-use super::AppState;
 use super::error::Problem;
 use super::headers::page_policy;
 use super::ui::Ui;
 use super::visitor::{SignedIn, Visitor};
+use super::{AppState, subpath};
 
 /// No page is there.
 const NOWHERE: &str = "/no-such-page";
@@ -132,5 +132,21 @@ async fn render(state: &AppState, visitor: Visitor, form: FormState, request: Re
     let options = state.site.leptos.clone();
     let render =
         leptos_axum::render_app_async_with_context(provide, move || app::shell(options.clone()));
-    render(request).await
+    let response = render(request).await;
+    match state.public_url.path() {
+        "" => response,
+        path => under(path, response).await,
+    }
+}
+
+/// The page with the path of the public address before its own addresses.
+async fn under(path: &str, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    match to_bytes(body, usize::MAX).await {
+        Ok(page) => {
+            let page = subpath::addressed(path, &String::from_utf8_lossy(&page));
+            Response::from_parts(parts, Body::from(page))
+        }
+        Err(_) => broken(),
+    }
 }

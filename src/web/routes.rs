@@ -1,5 +1,7 @@
 //! The whole route table, grouped by caller.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -15,13 +17,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use super::error::{Problem, wrong_method};
 use super::{
     AppState, address, api, auth, calls, cors, downloads, forms, headers, health, host, mcp,
-    metrics, oauth, observe, pages, session, unread,
+    metrics, oauth, observe, pages, session, subpath, unread,
 };
 
 pub fn router(state: AppState) -> Router {
     // Leptos spawns its tasks on this runtime; setting it twice is harmless.
     any_spawner::Executor::init_tokio().ok();
-    Router::new()
+    let routes = Router::new()
         .merge(probes())
         .merge(programs(&state))
         .merge(people(&state))
@@ -29,8 +31,15 @@ pub fn router(state: AppState) -> Router {
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
         .layer(from_fn_with_state(state.body_time, unread::finish))
         .layer(from_fn(headers::secure))
-        .layer(from_fn_with_state(state.readiness.clone(), observe::request))
-        .with_state(state)
+        .layer(from_fn_with_state(state.readiness.clone(), observe::request));
+    let path = state.public_url.path();
+    if path.is_empty() {
+        return routes.with_state(state);
+    }
+    // Around the routing, which a layer of the routes is not.
+    let translate = from_fn_with_state(Arc::<str>::from(path), subpath::translate);
+    let routes = ServiceBuilder::new().layer(translate).service(routes.with_state(state));
+    Router::new().fallback_service(routes)
 }
 
 /// For monitoring.

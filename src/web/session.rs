@@ -24,16 +24,22 @@ const VISITED: &str = "visited";
 /// A session expires after this time without a visit.
 const IDLE: time::Duration = time::Duration::days(30);
 
-/// `__Host-` binds the cookie to this host over https. Plain http is served on loopback only (`config`),
-/// where browsers would reject such a cookie.
+/// `__Host-` binds the cookie to this host over https, and asks for `Path=/`: under a path `__Secure-` is what is left.
+/// Plain http is served on loopback only (`config`), where browsers would reject such a cookie.
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
-    let is_https = state.public_url.is_https();
+    let (is_https, path) = (state.public_url.is_https(), state.public_url.path());
+    let name = match (is_https, path) {
+        (false, _) => "keepsake",
+        (true, "") => "__Host-keepsake",
+        (true, _) => "__Secure-keepsake",
+    };
+    let path = if path.is_empty() { "/" } else { path };
     SessionManagerLayer::new(PgSessionStore { db: state.db.clone(), clock: state.clock.clone() })
-        .with_name(if is_https { "__Host-keepsake" } else { "keepsake" })
+        .with_name(name)
         .with_secure(is_https)
         .with_http_only(true)
         .with_same_site(SameSite::Lax)
-        .with_path("/")
+        .with_path(path.to_owned())
         .with_expiry(Expiry::OnInactivity(IDLE))
 }
 

@@ -4,7 +4,8 @@
 mod addresses;
 mod environment;
 
-pub use addresses::{PublicUrl, TrustedProxies};
+use addresses::parse_path;
+pub use addresses::{OWN_ADDRESSES, PublicUrl, TrustedProxies};
 
 use std::env;
 use std::net::SocketAddr;
@@ -53,7 +54,7 @@ pub struct Config {
     pub reader_bytes: usize,
     /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
     pub database_url: Option<String>,
-    /// `KEEPSAKE_PUBLIC_URL`, without a trailing slash: how browsers and agents reach this server.
+    /// `KEEPSAKE_PUBLIC_URL`: how browsers and agents reach this server.
     pub public_url: PublicUrl,
     /// `KEEPSAKE_SECRET_KEY`; without it a key is kept in the data folder.
     pub secret_key: Option<SealKey>,
@@ -187,22 +188,25 @@ impl BridgeConfig {
             None => {
                 let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
                 let public = PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?;
-                public.origin().to_owned()
+                public.as_str().to_owned()
             }
         };
-        let url = Url::parse(&text).ok().filter(|url| {
+        let refuse = |problem: String| ConfigError {
+            name: "KEEPSAKE_URL",
+            problem,
+            accepted: "give https://name, or http://host:port, with the path if it has one",
+        };
+        let text = text.trim_end_matches('/');
+        let url = Url::parse(text.strip_suffix("/mcp").unwrap_or(text)).ok().filter(|url| {
             matches!(url.scheme(), "http" | "https")
                 && url.has_host()
-                && matches!(url.path(), "/" | "/mcp")
                 && url.query().is_none()
+                && url.fragment().is_none()
                 && url.username().is_empty()
         });
-        let mut server = url.ok_or_else(|| ConfigError {
-            name: "KEEPSAKE_URL",
-            problem: "not the address of a server".into(),
-            accepted: "give https://name, or http://host:port",
-        })?;
-        server.set_path("/mcp");
+        let mut server = url.ok_or_else(|| refuse("not the address of a server".into()))?;
+        let path = format!("{}/mcp", parse_path(&server).map_err(refuse)?);
+        server.set_path(&path);
         Ok(Self { server, token: get("KEEPSAKE_TOKEN").map(|token| token.trim().to_owned()) })
     }
 }
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn nothing_set_means_loopback_with_its_own_database() {
         let config = Config::from_lookup(|_| None).expect("defaults are valid");
-        assert_eq!(config.public_url.origin(), "http://127.0.0.1:3000");
+        assert_eq!(config.public_url.as_str(), "http://127.0.0.1:3000");
         assert_eq!(config.sign_up, SignUp::First);
         assert!(config.database_url.is_none());
     }
@@ -414,6 +418,15 @@ mod tests {
         assert_eq!(server(&ALL[2..]).as_deref(), Ok("http://localhost:4000/mcp"));
         assert_eq!(server(&[]).as_deref(), Ok("http://127.0.0.1:3000/mcp"));
         assert!(server(&[("KEEPSAKE_URL", "https://user@m.example.com")]).is_err());
+        let under = Ok("https://m.example.com/keepsake/mcp");
+        assert_eq!(server(&[("KEEPSAKE_URL", "https://m.example.com/keepsake")]).as_deref(), under);
+        assert_eq!(
+            server(&[("KEEPSAKE_URL", "https://m.example.com/keepsake/mcp/")]).as_deref(),
+            under
+        );
+        const PUBLIC: &[(&str, &str)] =
+            &[("KEEPSAKE_PUBLIC_URL", "https://m.example.com/keepsake/")];
+        assert_eq!(server(PUBLIC).as_deref(), under);
     }
 
     #[test]
@@ -446,7 +459,11 @@ mod tests {
             ("KEEPSAKE_DATABASE_URL", &["postgres://u@h/d", "postgresql://h/d"], &["mysql://x"]),
             (
                 "KEEPSAKE_PUBLIC_URL",
-                &["https://m.example.com", "http://127.0.0.1:3000"],
+                &[
+                    "https://m.example.com",
+                    "https://m.example.com/keepsake",
+                    "http://127.0.0.1:3000",
+                ],
                 &["m.example.com"],
             ),
             ("KEEPSAKE_LLAMACPP_URL", &["http://llamacpp:8080"], &["llamacpp:8080"]),

@@ -117,7 +117,7 @@ fn metadata_of(read: &ReadItem, now: OffsetDateTime) -> BTreeMap<&'static str, S
 
 /// The page of an item; the citation that ChatGPT makes of a result.
 pub(super) fn page_of(public_url: &PublicUrl, id: ItemId) -> String {
-    format!("{}/memory/{}", public_url.origin(), id.0)
+    format!("{}/memory/{}", public_url.as_str(), id.0)
 }
 
 /// The beginning of a text, on one line.

@@ -177,7 +177,7 @@ impl Webhooks {
         };
         tx.commit().await?;
         let reach = self.reach(user, &webhook.url).await?;
-        let message = EventMessage::new(event, self.public_url.origin(), content);
+        let message = EventMessage::new(event, self.public_url.as_str(), content);
         let attempt = self.send(user, webhook, reach, &message).await;
         let now = self.clock.now();
         let record = attempt.record(message.event_type(), now);
@@ -225,7 +225,7 @@ impl Webhooks {
         tx.commit().await?;
         let reach = self.reach(user, &webhook.url).await?;
         let unique = Uuid::new_v4().simple().to_string();
-        let message = EventMessage::test(&unique, self.public_url.origin(), self.clock.now());
+        let message = EventMessage::test(&unique, self.public_url.as_str(), self.clock.now());
         let attempt = self.send(user, &webhook, reach, &message).await;
         let record = attempt.record(message.event_type(), self.clock.now());
         let mut tx = self.db.as_user(user).await?;

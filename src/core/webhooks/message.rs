@@ -110,8 +110,8 @@ struct EventJob {
 const TEST: &str = "webhook.test";
 
 impl EventMessage {
-    /// `origin` is the server's address; `content` the memory's text, if it is to be told.
-    pub fn new(event: FeedEvent, origin: &str, content: Option<String>) -> Self {
+    /// `server` is the server's address; `content` the memory's text, if it is to be told.
+    pub fn new(event: FeedEvent, server: &str, content: Option<String>) -> Self {
         let (mut item, mut dream, mut job) = (None, None, None);
         let path = match event.subject {
             FeedSubject::Item(id, now) => {
@@ -154,12 +154,12 @@ impl EventMessage {
             item,
             dream,
             job,
-            url: format!("{origin}{path}"),
+            url: format!("{server}{path}"),
         }
     }
 
     /// What *Send a test* sends.
-    pub(super) fn test(unique: &str, origin: &str, now: OffsetDateTime) -> Self {
+    pub(super) fn test(unique: &str, server: &str, now: OffsetDateTime) -> Self {
         Self {
             id: format!("test_{unique}"),
             event_type: TEST,
@@ -167,7 +167,7 @@ impl EventMessage {
             item: None,
             dream: None,
             job: None,
-            url: format!("{origin}/settings/webhooks"),
+            url: format!("{server}/settings/webhooks"),
         }
     }
 

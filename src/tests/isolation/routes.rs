@@ -1,5 +1,8 @@
 //! Every route, by the table in src/web/routes.rs, called with what is another's.
 
+use std::collections::BTreeSet;
+
+use keepsake::config::OWN_ADDRESSES;
 use reqwest::{Client, RequestBuilder};
 
 use super::scene::{Answer, Scene, answered, spread_ids};
@@ -262,6 +265,17 @@ fn every_route_has_a_case() {
             case.method, case.route
         );
     }
+}
+
+/// Behind a proxy that removes the path of the public address, nobody could tell it from the route.
+#[test]
+fn the_path_of_a_public_address_begins_as_no_route_does() {
+    let firsts = walk::routes()
+        .into_iter()
+        .map(|(_, route)| route.split('/').nth(1).unwrap_or_default().to_owned());
+    let firsts: BTreeSet<String> = firsts.filter(|first| !first.is_empty()).collect();
+    let own: BTreeSet<String> = OWN_ADDRESSES.iter().map(|&own| own.to_owned()).collect();
+    assert_eq!(firsts, own, "OWN_ADDRESSES of src/config/addresses.rs");
 }
 
 /// For programs: by token, and without a cookie.

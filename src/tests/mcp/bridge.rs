@@ -149,11 +149,14 @@ fn a_wrong_address_is_refused_and_help_says_where_the_token_goes() {
         command.args(args).env_clear().env("KEEPSAKE_URL", url).stdin(Stdio::null());
         command.output().unwrap()
     };
-    for url in ["ftp://host", "host:3000", "https://host/other", "https://host/?token=x"] {
+    for url in ["ftp://host", "host:3000", "https://host/agents", "https://host/?token=x"] {
         let refused = run(&["mcp"], url);
         let told = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success(), "{url}: {told}");
-        assert!(told.contains("KEEPSAKE_URL is not the address of a server"), "{url}: {told}");
+        assert!(
+            told.contains("KEEPSAKE_URL is ") && told.contains("give https://name"),
+            "{url}: {told}"
+        );
     }
     let help = String::from_utf8(run(&["mcp", "--help"], "").stdout).unwrap();
     assert!(help.contains("KEEPSAKE_TOKEN") && help.contains("KEEPSAKE_URL"), "{help}");

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::backup::{backed_up, restored, server_of};
 use crate::mcp::Mcp;
-use crate::support::{PASSWORD, TestApp, Wish, fresh_database};
+use crate::support::{Browser, PASSWORD, TestApp, Wish, fresh_database};
 use crate::teams::agent_id;
 
 async fn json_at(app: &TestApp, path: &str) -> Value {
@@ -93,6 +93,58 @@ async fn a_public_address_is_what_a_client_is_told() {
     let public_url = Some("https://k.example");
     let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     is_led_from_a_401(&app, "https://k.example", "k.example").await;
+}
+
+#[tokio::test]
+async fn under_a_path_a_client_is_led_there_and_its_token_opens_that_address_alone() {
+    const ADDRESS: &str = "http://127.0.0.1:3000/tools/keepsake";
+    const RESOURCE: (&str, &str) = ("resource", "http://127.0.0.1:3000/tools/keepsake/mcp");
+    let mut app = TestApp::start_as(Wish { public_url: Some(ADDRESS), ..Wish::default() }).await;
+    let anna = app.user("anna").await;
+    let names = ["oauth-protected-resource", "oauth-authorization-server", "openid-configuration"];
+    let at = async |root: &str, path: &str| {
+        let response = reqwest::get(format!("{root}{path}")).await.unwrap();
+        (response.status().as_u16(), response.json::<Value>().await.unwrap())
+    };
+    for (name, end) in names.into_iter().zip(["/mcp", "", ""]) {
+        let root = format!("/.well-known/{name}/tools/keepsake{end}");
+        let below = format!("/tools/keepsake/.well-known/{name}{end}");
+        let told = at(&app.base, &root).await;
+        assert_eq!(told.0, if name == "openid-configuration" { 404 } else { 200 }, "{root}");
+        assert_eq!(at(&app.base, &below).await, told);
+        assert!(told.1.to_string().contains(ADDRESS), "{}", told.1);
+        assert_eq!(at(&app.base, &format!("/.well-known/{name}/elsewhere{end}")).await.0, 404);
+    }
+    let mut tokens = Vec::new();
+    let root = app.base.clone();
+    let below = format!("{root}/tools/keepsake");
+    for base in [below.clone(), root] {
+        app.base = base;
+        is_led_from_a_401(&app, ADDRESS, "127.0.0.1:3000").await;
+        let body = json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" });
+        let (_, registered) = register(&app, &body).await;
+        // The cookie is sent below the path only, as by a browser.
+        let browser = Browser::at(below.clone());
+        browser.sign_in(&anna).await;
+        let connecting = Connecting { app: &app, browser, client: text(&registered, "client_id") };
+        let name = format!("Claude {}", tokens.len());
+        let agent = [("agent", "new"), ("name", name.as_str())];
+        let elsewhere = ("resource", "http://127.0.0.1:3000/mcp");
+        let refused = connecting.allow(&connecting.path(&[elsewhere]), &agent).await;
+        assert_eq!(refused.status(), 400);
+        let allowed = connecting.allow(&connecting.path(&[RESOURCE]), &agent).await;
+        let location = allowed.headers()["location"].to_str().unwrap().to_owned();
+        let answer: std::collections::BTreeMap<_, _> =
+            url::Url::parse(&location).unwrap().query_pairs().into_owned().collect();
+        assert_eq!(answer["iss"], ADDRESS, "{location}");
+        let (status, told) = connecting.redeem(&answer["code"], &[RESOURCE]).await;
+        assert_eq!(status, 200, "{told}");
+        assert!(opens(&app, &told).await);
+        tokens.push(told);
+    }
+    let database = Some(app.options.clone());
+    let moved = TestApp::start_as(Wish { database, ..Wish::default() }).await;
+    assert!(!opens(&moved, &tokens[0]).await);
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ pub fn plain_pages() -> impl Iterator<Item = String> {
 
 impl Route {
     /// Whether a path, without its query, is of this route. What stands in braces fits anything.
-    fn fits(&self, path: &str) -> bool {
+    pub fn fits(&self, path: &str) -> bool {
         let (own, parts) = (self.path.split('/'), path.split('/'));
         own.clone().count() == parts.clone().count()
             && own
@@ -97,7 +97,11 @@ pub(super) struct Filled {
 
 impl Filled {
     pub async fn start() -> Self {
-        let (app, anna) = TestApp::start_for("anna").await;
+        Self::on(TestApp::start().await).await
+    }
+
+    pub async fn on(app: TestApp) -> Self {
+        let anna = app.user("anna").await;
         app.make_admin(&anna).await;
         let ben = app.user("ben").await;
         let item = anna.add("Anna takes her tea without sugar.").await;

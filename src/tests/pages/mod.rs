@@ -18,6 +18,7 @@ mod pictures;
 mod reset_links;
 mod sessions;
 mod sign_in;
+mod subpath;
 mod users;
 mod work;
 

@@ -211,9 +211,9 @@ impl TestApp {
         let parts = ServerParts {
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
+            site: SiteFiles::at(PathBuf::from("target/site"), &services.public_url),
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
-            site: SiteFiles::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
         };
         let mut state = AppState::new(services.clone(), parts);

@@ -91,10 +91,10 @@ pub async fn list(
         FeedSubject::ErasedItem(_) => true,
         FeedSubject::Dream(_) | FeedSubject::Job(_) => project.is_none(),
     };
-    let origin = state.public_url.origin();
+    let server = state.public_url.as_str();
     let events = page.events.into_iter().filter(is_wanted);
     Ok(Json(ChangesAnswer {
-        events: events.map(|event| EventMessage::new(event, origin, None)).collect(),
+        events: events.map(|event| EventMessage::new(event, server, None)).collect(),
         next: next(page.position)?,
         more: page.has_more,
     }))

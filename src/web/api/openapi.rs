@@ -43,8 +43,8 @@ impl Published {
     pub fn new(registry: &Registry, public_url: &PublicUrl) -> Self {
         let tools: Vec<_> = registry.definitions().collect();
         let operations = operations::all(&tools);
-        let errors = errors::all(public_url.origin());
-        let document = document_of(&operations, &errors, public_url.origin());
+        let errors = errors::all(public_url.as_str());
+        let document = document_of(&operations, &errors, public_url.as_str());
         Self { document: Bytes::from(format!("{document:#}\n")), operations, errors }
     }
 }

@@ -72,7 +72,7 @@ pub async fn decide(
 ) -> Response {
     let query = query.unwrap_or_default();
     let (state, path) = (&posted.state, format!("{AUTHORIZE}?{query}"));
-    let issuer = state.public_url.origin();
+    let issuer = state.public_url.as_str();
     let request = match state.authorization_request(posted.user(), &query).await {
         Ok(request) => request,
         Err(AuthorizationRefusal::SentBack(address)) => {

@@ -36,9 +36,9 @@ pub async fn change(Posted(mut posted, form): Posted<TeamForm>) -> Response {
             }
             TeamForm::Invite => {
                 let token = accounts.invite_to_team(user, leader).await?;
-                let (origin, token) = (posted.state.public_url.origin(), token.reveal());
+                let (server, token) = (posted.state.public_url.as_str(), token.reveal());
                 // The only response that ever contains the link.
-                new_link = Some(format!("{origin}/team/{token}"));
+                new_link = Some(format!("{server}/team/{token}"));
                 None
             }
             TeamForm::TakeBack => {

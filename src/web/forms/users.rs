@@ -36,9 +36,9 @@ pub async fn invite(_: Admin, Posted(posted, form): Posted<InviteForm>) -> Respo
         let role = parse_role(&form.role)?;
         let admin = posted.user();
         let token = state.accounts.invite(admin, email.as_ref(), role).await?;
-        let (origin, token) = (state.public_url.origin(), token.reveal());
+        let (server, token) = (state.public_url.as_str(), token.reveal());
         Ok(Outcome::from(FormState {
-            new_link: Some(format!("{origin}/invitation/{token}")),
+            new_link: Some(format!("{server}/invitation/{token}")),
             ..page("invitation")
         }))
     };
@@ -55,9 +55,9 @@ pub async fn make_reset_link(
         let user = UserId(parse_id(&user)?);
         let admin = signed_in.0.id;
         let (name, token) = state.accounts.make_reset_link(admin, user).await?;
-        let (origin, token) = (state.public_url.origin(), token.reveal());
+        let (server, token) = (state.public_url.as_str(), token.reveal());
         Ok(Outcome::from(FormState {
-            new_link: Some(format!("{origin}/reset/{token}")),
+            new_link: Some(format!("{server}/reset/{token}")),
             values: [("email".to_owned(), name)].into(),
             ..page("reset_link")
         }))

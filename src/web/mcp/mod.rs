@@ -56,7 +56,7 @@ pub struct Door {
 
 impl Door {
     pub fn new(state: &AppState) -> Self {
-        let handler = Handler::new(state.registry.clone(), state.public_url.origin());
+        let handler = Handler::new(state.registry.clone(), state.public_url.as_str());
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -171,20 +171,21 @@ fn refusal_by_code(status: StatusCode, said: &[u8]) -> Option<Refusal> {
 
 /// Replaces rmcp's plain-text errors with our own.
 fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal {
-    let origin = public_url.origin();
     let problem = match status {
         StatusCode::FORBIDDEN if said.contains("Origin") => Problem::new(
             status,
             "wrong_origin",
             format!(
-                "Pages of this `Origin` may not call this server; those of {origin} and of loopback addresses may."
+                "Pages of this `Origin` may not call this server; those of {} and of loopback addresses may.",
+                public_url.origin()
             ),
         ),
         _ if said.contains("Host") => Problem::new(
             StatusCode::FORBIDDEN,
             "wrong_host",
             format!(
-                "This server does not answer to the name in `Host`; call {origin}/mcp, or let its operator set KEEPSAKE_PUBLIC_URL to the address you use."
+                "This server does not answer to the name in `Host`; call {}, or let its operator set KEEPSAKE_PUBLIC_URL to the address you use.",
+                public_url.mcp_resource()
             ),
         ),
         StatusCode::BAD_REQUEST if said.contains("Version") => {

@@ -42,7 +42,7 @@ fn scope_names() -> Vec<&'static str> {
 pub async fn protected_resource(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "resource": state.public_url.mcp_resource(),
-        "authorization_servers": [state.public_url.origin()],
+        "authorization_servers": [state.public_url.as_str()],
         "scopes_supported": scope_names(),
         "bearer_methods_supported": ["header"],
         "resource_name": "Keepsake",
@@ -51,13 +51,13 @@ pub async fn protected_resource(State(state): State<AppState>) -> Json<Value> {
 
 /// What this authorization server does (RFC 8414).
 pub async fn authorization_server(State(state): State<AppState>) -> Json<Value> {
-    let origin = state.public_url.origin();
+    let server = state.public_url.as_str();
     Json(json!({
-        "issuer": origin,
-        "authorization_endpoint": format!("{origin}{AUTHORIZE}"),
-        "token_endpoint": format!("{origin}{TOKEN}"),
-        "registration_endpoint": format!("{origin}{REGISTER}"),
-        "revocation_endpoint": format!("{origin}{REVOKE}"),
+        "issuer": server,
+        "authorization_endpoint": format!("{server}{AUTHORIZE}"),
+        "token_endpoint": format!("{server}{TOKEN}"),
+        "registration_endpoint": format!("{server}{REGISTER}"),
+        "revocation_endpoint": format!("{server}{REVOKE}"),
         "scopes_supported": scope_names(),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
@@ -74,7 +74,7 @@ pub async fn authorization_server(State(state): State<AppState>) -> Json<Value> 
 pub async fn not_here(State(state): State<AppState>) -> Response {
     let detail = format!(
         "There is nothing here. OAuth is described at {0}/.well-known/oauth-authorization-server; a token for other clients is made at {0}/agents.",
-        state.public_url.origin()
+        state.public_url.as_str()
     );
     let problem = Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
     (problem.status, Json(problem.document())).into_response()
@@ -90,9 +90,9 @@ pub fn challenge(public_url: &PublicUrl, problem: &Problem) -> Option<HeaderValu
         _ => return None,
     };
     let scope = scope_names().join(" ");
-    let origin = public_url.origin();
+    let server = public_url.as_str();
     let value = format!(
-        "Bearer realm=\"keepsake\", {error}resource_metadata=\"{origin}{RESOURCE_METADATA}\", scope=\"{scope}\""
+        "Bearer realm=\"keepsake\", {error}resource_metadata=\"{server}{RESOURCE_METADATA}\", scope=\"{scope}\""
     );
     HeaderValue::from_str(&value).ok()
 }

@@ -50,7 +50,7 @@ impl AppState {
             return Err(AuthorizationRefusal::Shown(sentence));
         };
         let client = clients::find(self, user, &id).await?;
-        let (resource, issuer) = (self.public_url.mcp_resource(), self.public_url.origin());
+        let (resource, issuer) = (self.public_url.mcp_resource(), self.public_url.as_str());
         Ok(AuthorizationRequest::parse(&params, client, &resource, issuer)?)
     }
 }

@@ -60,7 +60,7 @@ impl Ui {
             is_empty: page.is_empty,
             kept_days: KEPT_DAYS,
             kept_calls: KEPT_ROWS_MAX,
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 

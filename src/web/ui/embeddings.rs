@@ -239,7 +239,7 @@ impl Ui {
             jobs,
             users,
             operators,
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         }
     }
 

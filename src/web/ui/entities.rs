@@ -74,7 +74,7 @@ impl Ui {
                 is_full: settings.is_full,
             },
             is_manageable: !read_only,
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 

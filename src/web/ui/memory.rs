@@ -84,7 +84,7 @@ impl Ui {
             notes,
             waiting,
             week,
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 

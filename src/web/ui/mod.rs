@@ -164,7 +164,7 @@ impl Backend for Ui {
     }
 
     fn docs_page(&self) -> DocsPage {
-        docs::page(&self.state.published, self.state.public_url.origin())
+        docs::page(&self.state.published, self.state.public_url.as_str())
     }
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {
@@ -429,7 +429,7 @@ impl Backend for Ui {
                 .local(now - Duration::DAY)
                 .format(LOCAL_MINUTE)
                 .unwrap_or_default(),
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 }

@@ -54,7 +54,7 @@ impl Ui {
             turns_are_on: page.turns_are_on,
             episode_days: page.lifetimes.episode_days,
             turn_days: page.lifetimes.turn_days,
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 

@@ -173,8 +173,8 @@ fn is_challenge(text: &str) -> bool {
 /// Clients send the address as their person typed it: with or without `/mcp`, or with a slash at the end.
 pub fn is_resource(asked: &str, resource: &str) -> bool {
     let asked = asked.trim_end_matches('/');
-    let origin = resource.trim_end_matches("/mcp");
-    asked.eq_ignore_ascii_case(resource) || asked.eq_ignore_ascii_case(origin)
+    let server = resource.strip_suffix("/mcp").unwrap_or(resource);
+    asked.eq_ignore_ascii_case(resource) || asked.eq_ignore_ascii_case(server)
 }
 
 /// Without `scope`, all; unknown ones are left out (`offline_access`), but one must be known.
@@ -212,6 +212,14 @@ mod tests {
             "https://k.example.evil.example/mcp",
         ] {
             assert!(!is_resource(other, ours), "{other}");
+        }
+        let under = "https://k.example/tools/keepsake/mcp";
+        for same in [under, "https://k.example/tools/keepsake", "https://k.example/tools/keepsake/"]
+        {
+            assert!(is_resource(same, under), "{same}");
+        }
+        for other in ["https://k.example", "https://k.example/mcp", "https://k.example/tools"] {
+            assert!(!is_resource(other, under), "{other}");
         }
     }
 

@@ -72,8 +72,8 @@ impl ErrorAnswer {
     }
 }
 
-/// `origin` is the server's address, where tokens are made.
-pub fn all(origin: &str) -> Vec<ErrorAnswer> {
+/// `server` is the server's address, where tokens are made.
+pub fn all(server: &str) -> Vec<ErrorAnswer> {
     let unavailable =
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE);
     vec![
@@ -90,8 +90,8 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "Unauthorized",
             "The token is missing, mistyped, unknown, expired or revoked.",
             vec![
-                token_refused(TokenRefusal::Unknown, origin),
-                token_refused(TokenRefusal::Revoked, origin),
+                token_refused(TokenRefusal::Unknown, server),
+                token_refused(TokenRefusal::Revoked, server),
             ],
         ),
         ErrorAnswer::new(

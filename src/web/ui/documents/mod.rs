@@ -51,7 +51,7 @@ impl Ui {
                 .collect(),
             deleted_total,
             folder: folder.map(|folder| folder.as_str().to_owned()),
-            public_url: self.state.public_url.origin().to_owned(),
+            public_url: self.state.public_url.as_str().to_owned(),
         })
     }
 
