@@ -22,7 +22,7 @@ use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::records::ImportedProject;
 use self::report::RowOutcome;
-pub use self::report::{ImportReport, Place};
+pub use self::report::{EntryPlace, ImportReport};
 use self::store::{HeldPlace, ItemIdentity, KeyHolder};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::signature::FileOrigin;
@@ -73,7 +73,7 @@ pub struct Importer {
     /// Documents being imported, by the file's id: no more than a user may have.
     documents: HashMap<i64, StartedDocument>,
     links: WaitingLinks,
-    batch: Vec<(Place, ItemRecord)>,
+    batch: Vec<(EntryPlace, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
     /// How a file of lines ended; `None` for other formats.
@@ -170,7 +170,7 @@ impl Importer {
     /// Reports a record that the database refuses, and continues. Only its other errors end the import.
     async fn take(
         &mut self,
-        place: Place,
+        place: EntryPlace,
         record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
         match self.take_record(place.clone(), record).await {
@@ -185,7 +185,7 @@ impl Importer {
 
     async fn take_record(
         &mut self,
-        place: Place,
+        place: EntryPlace,
         record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
         match record.map(|record| self.origin.taken(record)) {
@@ -272,7 +272,7 @@ impl Importer {
         self.projects.retain(|_, project| project.is_kept);
     }
 
-    fn fail(&mut self, place: Place, sentence: String) {
+    fn fail(&mut self, place: EntryPlace, sentence: String) {
         self.outcome.failed += 1;
         let place = place.name;
         self.report.add(&place, RowOutcome::Refused, sentence.clone());
@@ -282,7 +282,7 @@ impl Importer {
     }
 
     /// A row for an entry that is here now.
-    fn tell(&mut self, place: &Place, is_new: bool) {
+    fn tell(&mut self, place: &EntryPlace, is_new: bool) {
         let (outcome, sentence) = match (is_new, place.changes.is_empty()) {
             (false, _) => (RowOutcome::Known, String::new()),
             (true, true) => (RowOutcome::Taken, String::new()),
@@ -304,7 +304,7 @@ impl Importer {
             }
             _ => return,
         };
-        self.fail(Place::of("The file".to_owned()), sentence.to_owned());
+        self.fail(EntryPlace::of("The file".to_owned()), sentence.to_owned());
     }
 
     async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
@@ -340,7 +340,7 @@ impl Importer {
         }
     }
 
-    async fn write(&mut self, batch: &[(Place, ItemRecord)]) -> Result<(), ImportError> {
+    async fn write(&mut self, batch: &[(EntryPlace, ItemRecord)]) -> Result<(), ImportError> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -436,7 +436,7 @@ impl Importer {
     async fn sources_of<'a>(
         &mut self,
         conn: &mut PgConnection,
-        batch: &'a [(Place, ItemRecord)],
+        batch: &'a [(EntryPlace, ItemRecord)],
     ) -> Result<Vec<NewSource<'a>>, ImportError> {
         let mut rows = Vec::with_capacity(batch.len());
         for (_, item) in batch {
@@ -456,7 +456,7 @@ impl Importer {
     async fn new_of<'a>(
         &mut self,
         conn: &mut PgConnection,
-        batch: &'a [(Place, ItemRecord)],
+        batch: &'a [(EntryPlace, ItemRecord)],
         rows: &mut [NewSource<'a>],
         found: &HashMap<usize, i64>,
         aside: &HashMap<usize, AsideItem>,

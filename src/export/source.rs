@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use time::OffsetDateTime;
 
-use super::foreign::{ForeignReader, Reading, Stop, is_archive, utf16_of};
-use super::import::Place;
+use super::foreign::{ForeignReader, ReadResult, Stop, is_archive, utf16_of};
+use super::import::EntryPlace;
 use super::read::{ImportRecord, ItemRecord, known_fields, parse_line};
 use crate::input::Invalid;
 use crate::memories::NewItem;
@@ -47,7 +47,7 @@ impl ImportSource {
 
 /// One piece of an import.
 pub(super) struct FilePiece {
-    pub place: Place,
+    pub place: EntryPlace,
     /// Bytes of the file read so far.
     pub bytes: u64,
     /// Bytes read or unpacked so far.
@@ -77,7 +77,7 @@ fn read_source(
     screen: Screening<'_>,
     each: &mut dyn FnMut(FilePiece) -> bool,
     now: OffsetDateTime,
-) -> Reading {
+) -> ReadResult {
     let (mut source, file, name): (Box<dyn Read>, _, _) = match source {
         ImportSource::Folder(root) => {
             return ForeignReader::new(screen, each, now).read_folder(&root);
@@ -110,7 +110,7 @@ fn read_source(
             return reader.read_file(name.as_deref(), whole);
         }
         (true, Some(encoding)) => {
-            let place = Place::of("The file".to_owned());
+            let place = EntryPlace::of("The file".to_owned());
             let sentence = format!("It was {}, and is read as such.", encoding.name());
             let record = Ok(ImportRecord::Adapted(sentence));
             if each(FilePiece { place, bytes: 0, cost: 0, record }) {
@@ -158,7 +158,7 @@ fn parse_screened(text: &str, screen: Screening<'_>) -> io::Result<Result<Import
 /// Screens the texts of a record that is no line. What is replaced in it is told.
 pub(super) fn screened(
     record: ImportRecord,
-    place: &mut Place,
+    place: &mut EntryPlace,
     screen: Screening<'_>,
 ) -> io::Result<Result<ImportRecord, Invalid>> {
     let mut replaced = |fields: &mut [ScreenedField<'_>]| match screen(fields) {
@@ -241,7 +241,7 @@ fn read_lines(
             Ok(text) if text.trim().is_empty() => continue,
             Ok(text) => parse_screened(text, screen)?,
         };
-        let place = Place::of(format!("Line {number}"));
+        let place = EntryPlace::of(format!("Line {number}"));
         let piece = FilePiece { place, bytes, cost: bytes, record };
         if !each(piece) {
             return Ok(());

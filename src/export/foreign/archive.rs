@@ -11,10 +11,12 @@ use rawzip::{
 };
 use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
-use super::collection::{ENTRIES_MAX, Listed, Unreadable, shown_path};
-use super::{ForeignReader, Reading, WHOLE_FILE, encoding};
+use super::collection::{ENTRIES_MAX, ListedFile, Unreadable, shown_path};
+use super::{ForeignReader, ReadResult, WHOLE_FILE, encoding};
 use crate::input::Invalid;
 
+/// Far more than a document's path has.
+const PATH_BYTES_MAX: usize = 4096;
 /// Entries of a hostile directory that are looked at.
 const ENTRIES_LOOKED_AT_MAX: u64 = 200_000;
 
@@ -31,7 +33,7 @@ struct Packed {
 impl ForeignReader<'_> {
     /// # Errors
     /// Nobody wants more. An archive that cannot be read is refused.
-    pub fn read_archive(&mut self, source: impl Read + Seek) -> Reading {
+    pub fn read_archive(&mut self, source: impl Read + Seek) -> ReadResult {
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         let Ok(archive) = ZipArchive::from_seekable(source, &mut buffer) else {
             return self.refuse(WHOLE_FILE, damaged());
@@ -65,6 +67,7 @@ impl ForeignReader<'_> {
                 continue;
             }
             let refused = match () {
+                () if path.len() > PATH_BYTES_MAX => Some("Its path is too long."),
                 () if leads_out(&path) => Some("Its path leads out of the archive."),
                 () if entry.flags().is_encrypted() => Some(
                     "It is encrypted: unpack the archive and give the files without a password.",
@@ -89,7 +92,7 @@ impl ForeignReader<'_> {
                 continue;
             }
             packed.push(Packed { place: entry.wayfinder(), method: entry.compression_method() });
-            listed.push(Listed {
+            listed.push(ListedFile {
                 path,
                 packed_bytes: entry.compressed_size_hint(),
                 modified: moment_of(entry.last_modified()),

@@ -2,8 +2,8 @@
 //! imported.
 
 use super::draft::Draft;
-use super::entry::{Fields, each_of, scalar, text};
-use super::{ForeignReader, Reading, json, texts};
+use super::entry::{EntryFields, each_of, scalar, text};
+use super::{ForeignReader, ReadResult, json, texts};
 use crate::input::Invalid;
 
 /// The tool with which ChatGPT stores memories: each message to it is a memory.
@@ -12,23 +12,27 @@ const PROJECTS_MAX: usize = 10_000;
 /// Limit of a project's name.
 const PROJECT_CHARS_MAX: usize = 80;
 
-pub fn is_claude_memory(fields: &Fields<'_>) -> bool {
+pub fn is_claude_memory(fields: &EntryFields<'_>) -> bool {
     fields.has("conversationsmemory") || fields.has("projectmemories")
 }
 
-pub fn is_claude_project(fields: &Fields<'_>) -> bool {
+pub fn is_claude_project(fields: &EntryFields<'_>) -> bool {
     fields.has("uuid") && fields.has("name") && (fields.has("prompttemplate") || fields.has("docs"))
 }
 
 impl ForeignReader<'_> {
     /// The memories of one conversation, oldest first.
-    pub(super) fn read_chatgpt(&mut self, place: &str, conversation: &Fields<'_>) -> Reading {
+    pub(super) fn read_chatgpt(
+        &mut self,
+        place: &str,
+        conversation: &EntryFields<'_>,
+    ) -> ReadResult {
         let mut saved = Vec::new();
         let mut odd = 0;
         let mapping = conversation.get("mapping").unwrap_or("{}");
         let is_read = each_of(mapping, |node| {
-            let message =
-                Fields::of(node).and_then(|node| node.get("message").and_then(Fields::of));
+            let message = EntryFields::of(node)
+                .and_then(|node| node.get("message").and_then(EntryFields::of));
             let Some(message) = message else {
                 // The first node has no message; one that is no object may have been anything.
                 odd += u64::from(!node.starts_with('{'));
@@ -59,7 +63,11 @@ impl ForeignReader<'_> {
     }
 
     /// Paragraphs of what Claude remembers, as facts; of a project, what it remembers of its work.
-    pub(super) fn read_claude_memory(&mut self, place: &str, fields: &Fields<'_>) -> Reading {
+    pub(super) fn read_claude_memory(
+        &mut self,
+        place: &str,
+        fields: &EntryFields<'_>,
+    ) -> ReadResult {
         match fields.get("conversationsmemory").map(text) {
             Some(Some(memory)) => self.read_claude_text(place, &memory, None)?,
             Some(None) => {
@@ -67,6 +75,9 @@ impl ForeignReader<'_> {
                 self.skip(place, sentence)?;
             }
             None => {}
+        }
+        if fields.get("memoryfiles").is_some_and(|files| files.len() > "[]".len()) {
+            self.skip(place, "`memory_files` is not imported.")?;
         }
         let Some(memories) = fields.get("projectmemories") else {
             return Ok(());
@@ -88,7 +99,7 @@ impl ForeignReader<'_> {
         place: &str,
         memory: &str,
         project: Option<(&str, Option<String>)>,
-    ) -> Reading {
+    ) -> ReadResult {
         for (heading, paragraph) in texts::paragraphs(memory) {
             let mut draft = Draft::new("claude", paragraph);
             if let Some(heading) = heading {
@@ -105,7 +116,7 @@ impl ForeignReader<'_> {
     }
 
     /// The names of projects, which come in a file of their own.
-    pub(super) fn note_claude_project(&mut self, fields: &Fields<'_>) {
+    pub(super) fn note_claude_project(&mut self, fields: &EntryFields<'_>) {
         let named = fields.get("uuid").and_then(scalar).zip(fields.text("name"));
         let name = named.filter(|(_, name)| name.chars().any(char::is_alphanumeric));
         if let Some((id, name)) = name.filter(|_| self.projects.len() < PROJECTS_MAX) {
@@ -116,8 +127,8 @@ impl ForeignReader<'_> {
 }
 
 /// The strings of its parts; some versions write one text.
-fn text_of_message(message: &Fields<'_>) -> String {
-    let content = message.get("content").and_then(Fields::of);
+fn text_of_message(message: &EntryFields<'_>) -> String {
+    let content = message.get("content").and_then(EntryFields::of);
     let Some(content) = content else {
         return message.text("content").unwrap_or_default();
     };

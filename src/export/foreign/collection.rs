@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use super::{FILE_BYTES_MAX, ForeignReader, NOT_A_FORM, Reading, WHOLE_FILE, ending_of};
+use super::{FILE_BYTES_MAX, ForeignReader, NOT_A_FORM, ReadResult, WHOLE_FILE, ending_of};
 use crate::documents::CONTENT_BYTES_MAX;
 use crate::input::Invalid;
 use crate::memories::mentions::normal::visible;
@@ -15,7 +15,7 @@ pub const UNPACKED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 const SHOWN_CHARS_MAX: usize = 200;
 
 /// A file of an archive or folder.
-pub struct Listed {
+pub struct ListedFile {
     /// With slashes, relative.
     pub path: String,
     pub packed_bytes: u64,
@@ -32,7 +32,7 @@ pub enum Unreadable {
 
 /// How a file is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     /// Becomes a document.
     Note,
     /// May hold memories.
@@ -54,14 +54,14 @@ pub fn shown_path(path: &str) -> String {
     visible(path).chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect()
 }
 
-fn kind_of(path: &str) -> Kind {
+fn kind_of(path: &str) -> FileKind {
     if is_hidden(path) {
-        return Kind::Hidden;
+        return FileKind::Hidden;
     }
     match ending_of(path.trim_end_matches(".gz")).as_str() {
-        "md" | "markdown" | "txt" => Kind::Note,
-        "json" | "jsonl" | "ndjson" | "csv" | "tsv" => Kind::Data,
-        _ => Kind::Other,
+        "md" | "markdown" | "txt" => FileKind::Note,
+        "json" | "jsonl" | "ndjson" | "csv" | "tsv" => FileKind::Data,
+        _ => FileKind::Other,
     }
 }
 
@@ -75,14 +75,15 @@ impl ForeignReader<'_> {
     /// `beyond`: files that are not listed. `has_folder`: the folder around all files is not part of their paths.
     pub(super) fn read_collection(
         &mut self,
-        mut listed: Vec<Listed>,
+        mut listed: Vec<ListedFile>,
         beyond: u64,
         has_folder: bool,
         mut read: impl FnMut(usize, u64) -> Result<Vec<u8>, Unreadable>,
-    ) -> Reading {
+    ) -> ReadResult {
         let around = if has_folder { around(&listed) } else { String::new() };
-        let readable =
-            listed.iter().filter(|one| matches!(kind_of(&one.path), Kind::Note | Kind::Data));
+        let readable = listed
+            .iter()
+            .filter(|one| matches!(kind_of(&one.path), FileKind::Note | FileKind::Data));
         let is_alone = readable.count() == 1;
         listed.sort_by_key(|one| !is_read_first(&one.path));
         let (mut hidden, mut known, mut unpacked) = (0u64, 0u64, 0u64);
@@ -90,17 +91,17 @@ impl ForeignReader<'_> {
             let path = one.path.strip_prefix(&around).unwrap_or(&one.path);
             self.bytes += one.packed_bytes;
             let kind = kind_of(&one.path);
-            if kind == Kind::Hidden {
+            if kind == FileKind::Hidden {
                 hidden += 1;
                 continue;
             }
             let shown = shown_path(path);
-            if kind == Kind::Other {
+            if kind == FileKind::Other {
                 self.skip(&shown, "Files of this kind are not imported.")?;
                 continue;
             }
             let most = match kind {
-                Kind::Note => CONTENT_BYTES_MAX as u64,
+                FileKind::Note if !is_alone => CONTENT_BYTES_MAX as u64,
                 _ => FILE_BYTES_MAX,
             };
             let bytes = match read(one.at, most) {
@@ -130,7 +131,7 @@ impl ForeignReader<'_> {
             }
             self.path = (!is_alone).then(|| shown.clone());
             let is_known = match kind {
-                Kind::Note if !is_alone => self.read_note_file(path, bytes, one.modified),
+                FileKind::Note if !is_alone => self.read_note_file(path, bytes, one.modified),
                 _ => self.read_bytes(Some(path), bytes),
             };
             self.path = None;
@@ -156,7 +157,7 @@ impl ForeignReader<'_> {
 }
 
 /// The folder, with its slash, that is around all files that are not hidden.
-fn around(listed: &[Listed]) -> String {
+fn around(listed: &[ListedFile]) -> String {
     let mut paths = listed.iter().map(|one| &one.path).filter(|path| !is_hidden(path));
     let first = paths.next().and_then(|path| path.split_once('/'));
     let folder = first.map(|(first, _)| format!("{first}/")).unwrap_or_default();

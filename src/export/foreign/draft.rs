@@ -95,7 +95,7 @@ impl Draft {
             None => {
                 let mut each = |member: &str| {
                     if names.len() <= TAGS_MAX {
-                        let named = super::entry::Fields::of(member);
+                        let named = super::entry::EntryFields::of(member);
                         let name = named.and_then(|fields| fields.text("name"));
                         names.push(name.or_else(|| text(member).map(Into::into)));
                     }

@@ -10,7 +10,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-/// Fields that some form has, as [`folded`] writes them. Others are skipped as they are read.
+/// EntryFields that some form has, as [`folded`] writes them. Others are skipped as they are read.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "memory", "content", "text", "data", "fact", "observation", "note", "pagecontent", "document", "documents",
@@ -31,13 +31,13 @@ pub fn folded(name: &str) -> String {
 }
 
 /// The known fields of an object; of each the first.
-pub struct Fields<'t>(Vec<(&'static str, &'t str)>);
+pub struct EntryFields<'t>(Vec<(&'static str, &'t str)>);
 
-impl<'t> Fields<'t> {
+impl<'t> EntryFields<'t> {
     /// `None` if it is no object.
     pub fn of(json: &'t str) -> Option<Self> {
         let mut parser = serde_json::Deserializer::from_str(json);
-        let found = json.starts_with('{').then(|| parser.deserialize_map(FieldsVisitor))?;
+        let found = json.starts_with('{').then(|| parser.deserialize_map(EntryFieldsVisitor))?;
         found.ok()
     }
 
@@ -60,17 +60,17 @@ impl<'t> Fields<'t> {
     }
 }
 
-struct FieldsVisitor;
+struct EntryFieldsVisitor;
 
-impl<'t> Visitor<'t> for FieldsVisitor {
-    type Value = Fields<'t>;
+impl<'t> Visitor<'t> for EntryFieldsVisitor {
+    type Value = EntryFields<'t>;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<Fields<'t>, A::Error> {
-        let mut fields = Fields(Vec::new());
+    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<EntryFields<'t>, A::Error> {
+        let mut fields = EntryFields(Vec::new());
         while let Some(name) = object.next_key_seed(LossyText)? {
             let name = folded(&name);
             match KNOWN.iter().find(|known| **known == name) {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn fields_are_slices_whatever_kind_they_are_and_however_they_are_written() {
-        let fields = Fields::of(
+        let fields = EntryFields::of(
             r#"{"createdAt":[1],"Memory":"a\ud83d","x":{"memory":"b"},"app":null,"memory":"c"}"#,
         );
         let fields = fields.expect("an object");
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(fields.text("memory").as_deref(), Some("a\u{fffd}\u{fffd}\u{fffd}"));
         assert!(!fields.has("app") && fields.text("createdat").is_none());
         for none in ["[]", "1", "\"memory\"", "{\"a\":", ""] {
-            assert!(Fields::of(none).is_none(), "{none}");
+            assert!(EntryFields::of(none).is_none(), "{none}");
         }
     }
 }

@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use time::OffsetDateTime;
 
-use super::collection::{ENTRIES_MAX, Listed, Unreadable, is_hidden};
-use super::{ForeignReader, Reading};
+use super::collection::{ENTRIES_MAX, ListedFile, Unreadable, is_hidden};
+use super::{ForeignReader, ReadResult};
 
 const DEPTH_MAX: usize = 32;
 
 impl ForeignReader<'_> {
     /// # Errors
     /// The folder cannot be read, or nobody wants more.
-    pub fn read_folder(&mut self, root: &Path) -> Reading {
+    pub fn read_folder(&mut self, root: &Path) -> ReadResult {
         let (mut listed, mut files, mut beyond) = (Vec::new(), Vec::new(), 0);
         list(root, root, 0, &mut |path, file, about| {
             if listed.len() >= ENTRIES_MAX {
                 beyond += 1;
                 return;
             }
-            listed.push(Listed {
+            listed.push(ListedFile {
                 path,
                 packed_bytes: about.len(),
                 modified: about.modified().ok().map(OffsetDateTime::from),

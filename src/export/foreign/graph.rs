@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use time::OffsetDateTime;
 
 use super::draft::Draft;
-use super::entry::{Fields, each_of, text};
-use super::{ForeignReader, Reading};
+use super::entry::{EntryFields, each_of, text};
+use super::{ForeignReader, ReadResult};
 use crate::entities::Predicate;
 use crate::entities::relations::VALUE_CHARS_MAX;
 use crate::export::entities::{EntityLine, RelationLine, SourceLine};
@@ -23,7 +23,7 @@ const CONFIDENCE: i16 = 100;
 
 /// The entities that were passed on, by name.
 #[derive(Default)]
-pub struct Graph {
+pub struct PassedEntities {
     ids: HashMap<String, i64>,
     relations: usize,
 }
@@ -42,7 +42,7 @@ const FROM: [&str; 2] = ["from", "source"];
 const TO: [&str; 3] = ["to", "target", "destination"];
 const WORDS: [&str; 2] = ["relationtype", "relationship"];
 
-pub fn is_graph(fields: &Fields<'_>) -> bool {
+pub fn is_graph(fields: &EntryFields<'_>) -> bool {
     let is = |name: &str| fields.text("type").as_deref() == Some(name);
     is_relation(fields)
         || is("entity") && (fields.has("name") || fields.has("observations"))
@@ -51,7 +51,7 @@ pub fn is_graph(fields: &Fields<'_>) -> bool {
         || fields.has("observations") && fields.has("name")
 }
 
-fn is_relation(fields: &Fields<'_>) -> bool {
+fn is_relation(fields: &EntryFields<'_>) -> bool {
     [&FROM[..], &TO, &WORDS].iter().all(|names| fields.first(names).is_some())
 }
 
@@ -69,7 +69,7 @@ pub fn entity_type_of(word: &str) -> Option<EntityType> {
 }
 
 impl ForeignReader<'_> {
-    pub(super) fn read_graph(&mut self, place: &str, fields: &Fields<'_>) -> Reading {
+    pub(super) fn read_graph(&mut self, place: &str, fields: &EntryFields<'_>) -> ReadResult {
         let is_line_of_relation = fields.text("type").as_deref() == Some("relation");
         if is_relation(fields) || is_line_of_relation && !fields.has("observations") {
             let of = |names: &[&'static str]| fields.first(names).and_then(|(_, json)| text(json));
@@ -134,7 +134,7 @@ impl ForeignReader<'_> {
         name: &str,
         entity_type: EntityType,
         names: &[String],
-    ) -> Reading<Option<i64>> {
+    ) -> ReadResult<Option<i64>> {
         if let Some(id) = self.graph.ids.get(name) {
             return Ok(Some(*id));
         }
@@ -167,7 +167,7 @@ impl ForeignReader<'_> {
     }
 
     /// A relation of ours if its words are one, else in its words.
-    pub(super) fn relate(&mut self, place: &str, text: RelationText) -> Reading {
+    pub(super) fn relate(&mut self, place: &str, text: RelationText) -> ReadResult {
         if self.graph.relations >= RELATIONS_MAX {
             let sentence = format!("An import brings at most {RELATIONS_MAX} relations.");
             return self.refuse(place, Invalid::new("relationType", "too_many", sentence));

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Fields, each_named, each_of, scalar, text};
-use super::memories::{Found, is_memory, memory_of};
-use super::{ForeignReader, Reading, Stop, WHOLE_FILE, chats, graph, texts};
+use super::entry::{EntryFields, each_named, each_of, scalar, text};
+use super::memories::{FoundEntry, is_memory, memory_of};
+use super::{ForeignReader, ReadResult, Stop, WHOLE_FILE, chats, graph, texts};
 use crate::input::Invalid;
 
-/// Fields of an object whose lists hold entries.
+/// EntryFields of an object whose lists hold entries.
 const LISTS: [&str; 16] = [
     "entities",
     "memories",
@@ -35,7 +35,7 @@ const NAMES_MAX: usize = 10_000;
 const USERS_MAX: usize = 2;
 
 /// Where entries are.
-enum Part<'t> {
+enum EntryPart<'t> {
     Entry(&'t str),
     List(&'t str),
     /// Lists of the same length: texts, and what belongs to each.
@@ -73,18 +73,18 @@ pub fn is_json(text: &str) -> bool {
 
 impl ForeignReader<'_> {
     /// Whether its form is known.
-    pub(super) fn read_json(&mut self, text: &str) -> Reading<bool> {
+    pub(super) fn read_json(&mut self, text: &str) -> ReadResult<bool> {
         let text = text.trim();
         if serde_json::from_str::<&serde_json::value::RawValue>(text).is_err() {
-            return self.read_json_lines(text);
+            return Ok(self.read_json_lines(text)? || self.read_broken_json(text)?);
         }
         let parts = parts_of(text, 0);
         let is_among = self.is_among_others();
         let mut is_known = parts.iter().any(|part| match part {
-            Part::List(list) => is_empty(list) && !is_among || has_known(list, is_among),
-            Part::Entry(_) | Part::Columns { .. } => true,
+            EntryPart::List(list) => is_empty(list) && !is_among || has_known(list, is_among),
+            EntryPart::Entry(_) | EntryPart::Columns { .. } => true,
         });
-        if let Some(fields) = Fields::of(text).filter(|_| parts.is_empty()) {
+        if let Some(fields) = EntryFields::of(text).filter(|_| parts.is_empty()) {
             is_known = !is_among && LISTS.iter().any(|name| fields.get(name) == Some("[]"));
         }
         if !is_known {
@@ -94,13 +94,13 @@ impl ForeignReader<'_> {
         let mut number = 0;
         for part in parts {
             match part {
-                Part::Entry(entry) => self.count_and_read(&mut number, entry, &mut context),
-                Part::List(list) => {
+                EntryPart::Entry(entry) => self.count_and_read(&mut number, entry, &mut context),
+                EntryPart::List(list) => {
                     // It was checked with the document.
                     each_of(list, |entry| self.count_and_read(&mut number, entry, &mut context))
                         .ok();
                 }
-                Part::Columns { documents, metadatas } => {
+                EntryPart::Columns { documents, metadatas } => {
                     self.read_columns(documents, metadatas, &mut context);
                 }
             }
@@ -116,13 +116,13 @@ impl ForeignReader<'_> {
         }
     }
 
-    fn end_json(&mut self, context: Context) -> Reading<bool> {
+    fn end_json(&mut self, context: Context) -> ReadResult<bool> {
         if let Some(stop) = context.stopped {
             return Err(stop);
         }
         if context.conversations > 0 {
             let sentence = format!(
-                "Of its {} conversations only what was saved as a memory is imported.",
+                "Of conversations (it has {}) only what was saved as a memory is imported.",
                 context.conversations
             );
             self.skip(WHOLE_FILE, sentence)?;
@@ -130,7 +130,7 @@ impl ForeignReader<'_> {
         Ok(true)
     }
 
-    fn read_json_lines(&mut self, text: &str) -> Reading<bool> {
+    fn read_json_lines(&mut self, text: &str) -> ReadResult<bool> {
         let is_among = self.is_among_others();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let is_known = |line: &str| {
@@ -158,11 +158,37 @@ impl ForeignReader<'_> {
         self.end_json(context)
     }
 
-    fn read_entry(&mut self, place: &str, json: &str, context: &mut Context) -> Reading {
+    /// The entries before the place where a document stops to be JSON.
+    fn read_broken_json(&mut self, text: &str) -> ReadResult<bool> {
+        if self.is_among_others() {
+            return Ok(false);
+        }
+        let list = match text.starts_with('[') {
+            true => Some(text),
+            false => LISTS.iter().find_map(|name| {
+                let (_, rest) = text.split_once(&format!("\"{name}\""))?;
+                let list = rest.trim_start().strip_prefix(':')?.trim_start();
+                list.starts_with('[').then_some(list)
+            }),
+        };
+        let (mut context, mut number) = (Context::default(), 0);
+        // What follows the list is no part of it, so that an error is expected.
+        each_of(list.unwrap_or("[]"), |entry| {
+            self.count_and_read(&mut number, entry, &mut context)
+        })
+        .ok();
+        self.end_json(context)?;
+        let sentence =
+            "It is not whole JSON: it was cut off, or changed. What comes before is imported.";
+        self.refuse(WHOLE_FILE, Invalid::new("file", "invalid_json", sentence))?;
+        Ok(true)
+    }
+
+    fn read_entry(&mut self, place: &str, json: &str, context: &mut Context) -> ReadResult {
         if let Some(text) = text(json) {
             return self.read_text_entry(place, &text);
         }
-        let Some(fields) = Fields::of(json) else {
+        let Some(fields) = EntryFields::of(json) else {
             return self.refuse(place, no_entry());
         };
         if fields.has("mapping") {
@@ -183,15 +209,17 @@ impl ForeignReader<'_> {
         if graph::is_graph(&fields) {
             return self.read_graph(place, &fields);
         }
-        if let Some(user) = fields.get("userid").and_then(scalar)
+        let inner = fields.get("payload").and_then(EntryFields::of);
+        let user = fields.get("userid").or_else(|| inner.and_then(|inner| inner.get("userid")));
+        if let Some(user) = user.and_then(scalar)
             && self.users.len() < USERS_MAX
         {
             self.users.insert(user.into_owned());
         }
         match memory_of(&fields, &context.names) {
-            Found::Memory(draft) => self.draft(place, *draft),
-            Found::Left(why) => self.skip(place, why),
-            Found::Nothing => self.refuse(place, no_text()),
+            FoundEntry::Memory(draft) => self.draft(place, *draft),
+            FoundEntry::Left(why) => self.skip(place, why),
+            FoundEntry::Nothing => self.refuse(place, no_text()),
         }
     }
 
@@ -221,7 +249,7 @@ impl ForeignReader<'_> {
     }
 
     /// A text without anything around it; it may begin with its date in brackets.
-    pub(super) fn read_text_entry(&mut self, place: &str, text: &str) -> Reading {
+    pub(super) fn read_text_entry(&mut self, place: &str, text: &str) -> ReadResult {
         let (date, text) = texts::dated(text);
         let mut draft = super::Draft::new("import", text.to_owned());
         draft.created_at(date);
@@ -255,10 +283,11 @@ fn is_known(json: &str, is_among: bool) -> bool {
     if json.starts_with('"') {
         return !is_among;
     }
-    Fields::of(json).is_some_and(|fields| is_entry(&fields) || chats::is_claude_project(&fields))
+    EntryFields::of(json)
+        .is_some_and(|fields| is_entry(&fields) || chats::is_claude_project(&fields))
 }
 
-fn is_entry(fields: &Fields<'_>) -> bool {
+fn is_entry(fields: &EntryFields<'_>) -> bool {
     fields.has("mapping")
         || fields.has("chatmessages")
         || chats::is_claude_memory(fields)
@@ -266,11 +295,11 @@ fn is_entry(fields: &Fields<'_>) -> bool {
         || is_memory(fields)
 }
 
-fn parts_of(json: &str, depth: usize) -> Vec<Part<'_>> {
+fn parts_of(json: &str, depth: usize) -> Vec<EntryPart<'_>> {
     if json.starts_with('[') {
-        return vec![Part::List(json)];
+        return vec![EntryPart::List(json)];
     }
-    let Some(fields) = Fields::of(json) else {
+    let Some(fields) = EntryFields::of(json) else {
         return Vec::new();
     };
     let (documents, metadatas) = (fields.get("documents"), fields.get("metadatas"));
@@ -278,10 +307,10 @@ fn parts_of(json: &str, depth: usize) -> Vec<Part<'_>> {
     if fields.has("ids") && [documents, metadatas].into_iter().flatten().any(is_column) {
         let [documents, metadatas] =
             [documents, metadatas].map(|list| list.filter(|l| is_column(l)));
-        return vec![Part::Columns { documents, metadatas }];
+        return vec![EntryPart::Columns { documents, metadatas }];
     }
     if is_entry(&fields) {
-        return vec![Part::Entry(json)];
+        return vec![EntryPart::Entry(json)];
     }
     let mut parts = Vec::new();
     for name in LISTS {
@@ -291,7 +320,7 @@ fn parts_of(json: &str, depth: usize) -> Vec<Part<'_>> {
     }
     // The values of an object that lists its entries by id.
     if parts.is_empty() && depth > 0 && has_known(json, true) {
-        parts.push(Part::List(json));
+        parts.push(EntryPart::List(json));
     }
     parts
 }
@@ -299,12 +328,12 @@ fn parts_of(json: &str, depth: usize) -> Vec<Part<'_>> {
 /// Of categories and apps, which entries name by id.
 fn names_of(text: &str) -> HashMap<String, String> {
     let mut names = HashMap::new();
-    let Some(fields) = Fields::of(text).filter(|fields| fields.has("memories")) else {
+    let Some(fields) = EntryFields::of(text).filter(|fields| fields.has("memories")) else {
         return names;
     };
     for list in ["categories", "apps"].into_iter().filter_map(|name| fields.get(name)) {
         each_of(list, |one| {
-            let one = Fields::of(one);
+            let one = EntryFields::of(one);
             let named = one.and_then(|one| Some((one.text("id")?, one.text("name")?)));
             names.extend(named.filter(|_| names.len() < NAMES_MAX));
         })

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::graph::{RELATIONS_MAX, RelationText, entity_type_of};
 use super::notes::FrontMatter;
-use super::{ForeignReader, Reading, WHOLE_FILE};
+use super::{ForeignReader, ReadResult, WHOLE_FILE};
 use crate::memories::mentions::EntityType;
 
 const LINKS_A_NOTE_MAX: usize = 100;
@@ -55,23 +55,25 @@ impl NoteLinks {
         let text = content.get(front.bytes..).unwrap_or_default();
         let mut links = Vec::new();
         let parsed = Parser::new_ext(text, Options::ENABLE_WIKILINKS).into_offset_iter();
-        for (event, range) in parsed {
-            let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) =
-                event
-            else {
-                continue;
-            };
+        let wikilinks = parsed.filter_map(|(event, range)| match event {
+            Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
+                Some((dest_url, range))
+            }
+            _ => None,
+        });
+        let mut is_cut = false;
+        // Each costs its line, which may be the whole text.
+        for (number, (dest_url, range)) in wikilinks.take(LINKS_A_NOTE_MAX + 1).enumerate() {
+            is_cut = number == LINKS_A_NOTE_MAX;
             let begin = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
             let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
             let words = words_of(&text[begin..range.start], &text[range.end..end]);
             let target = dest_url.split(['#', '|', '^']).next().unwrap_or_default().trim();
-            if links.len() <= LINKS_A_NOTE_MAX && !target.is_empty() {
+            if !is_cut && !target.is_empty() {
                 let sentence = text[begin..end].trim().chars().take(SENTENCE_CHARS_MAX).collect();
                 links.push(Link { words, target: target.to_owned(), sentence });
             }
         }
-        let is_cut = links.len() > LINKS_A_NOTE_MAX;
-        links.truncate(LINKS_A_NOTE_MAX);
         Self { path: path.to_owned(), title, names, entity_type, links, is_cut }
     }
 }
@@ -107,7 +109,7 @@ impl Links {
         }
     }
 
-    pub(super) fn write(self, reader: &mut ForeignReader<'_>) -> Reading {
+    pub(super) fn write(self, reader: &mut ForeignReader<'_>) -> ReadResult {
         if self.total > RELATIONS_MAX {
             let sentence = format!(
                 "Its notes have {} links: {RELATIONS_MAX} at once are the most.",

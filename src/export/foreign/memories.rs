@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::draft::Draft;
-use super::entry::{Fields, scalar, text};
+use super::entry::{EntryFields, scalar, text};
 
-/// Fields that may hold the text, the surest first.
+/// EntryFields that may hold the text, the surest first.
 pub const TEXTS: [&str; 9] =
     ["memory", "content", "data", "text", "pagecontent", "fact", "observation", "document", "note"];
-/// Fields that may hold an object with the text, or its JSON.
+/// EntryFields that may hold an object with the text, or its JSON.
 const AROUND: [&str; 5] = ["payload", "properties", "metadata", "node", "value"];
 const CREATED: [&str; 5] = ["createdat", "created", "createtime", "timestamp", "date"];
 const UPDATED: [&str; 4] = ["updatedat", "updated", "modified", "lastmodified"];
@@ -22,7 +22,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 /// What an entry came to.
-pub enum Found {
+pub enum FoundEntry {
     Memory(Box<Draft>),
     /// Why it is not imported.
     Left(&'static str),
@@ -31,16 +31,16 @@ pub enum Found {
 }
 
 /// Whether an object is a memory of any of these forms.
-pub fn is_memory(fields: &Fields<'_>) -> bool {
+pub fn is_memory(fields: &EntryFields<'_>) -> bool {
     has_text(fields) || around(fields, has_text).unwrap_or(false)
 }
 
-fn has_text(fields: &Fields<'_>) -> bool {
+fn has_text(fields: &EntryFields<'_>) -> bool {
     TEXTS.iter().any(|name| fields.get(name).is_some_and(|json| json.starts_with('"')))
 }
 
 /// Reads the object around which the entry is, if there is one.
-fn around<T>(fields: &Fields<'_>, read: impl Fn(&Fields<'_>) -> T) -> Option<T> {
+fn around<T>(fields: &EntryFields<'_>, read: impl Fn(&EntryFields<'_>) -> T) -> Option<T> {
     for name in AROUND {
         let Some(json) = fields.get(name) else {
             continue;
@@ -49,7 +49,7 @@ fn around<T>(fields: &Fields<'_>, read: impl Fn(&Fields<'_>) -> T) -> Option<T> 
             Some(inner) => inner,
             None => Cow::Borrowed(json),
         };
-        if let Some(inner) = Fields::of(json.trim()).filter(has_text) {
+        if let Some(inner) = EntryFields::of(json.trim()).filter(has_text) {
             return Some(read(&inner));
         }
     }
@@ -57,62 +57,61 @@ fn around<T>(fields: &Fields<'_>, read: impl Fn(&Fields<'_>) -> T) -> Option<T> 
 }
 
 /// `names`: of categories and apps, by the ids that entries give.
-pub fn memory_of(fields: &Fields<'_>, names: &HashMap<String, String>) -> Found {
+pub fn memory_of(fields: &EntryFields<'_>, names: &HashMap<String, String>) -> FoundEntry {
     if has_text(fields) {
         let source = match () {
             () if fields.get("memory").is_some_and(|json| json.starts_with('"')) => "mem0",
-            () if ["state", "app", "appid", "appname", "categoryids"]
-                .iter()
-                .any(|f| fields.has(f)) =>
+            () if fields.has("state")
+                && ["app", "appid", "appname", "categoryids"].iter().any(|f| fields.has(f)) =>
             {
                 "openmemory"
             }
             () if fields.has("document") || fields.has("pagecontent") => "vector_store",
             () => "import",
         };
-        let about = fields.get("metadata").and_then(Fields::of);
+        let about = fields.get("metadata").and_then(EntryFields::of);
         return with_metadata(read(fields, about.as_ref(), source, names), fields);
     }
     around(fields, |inner| {
         let found = read(inner, Some(fields), "vector_store", names);
         let json = fields.first(&["payload", "properties", "metadata", "node", "value"]);
         match (found, json) {
-            (Found::Memory(mut draft), Some((name, json))) => {
+            (FoundEntry::Memory(mut draft), Some((name, json))) => {
                 let whole = text(json).unwrap_or(Cow::Borrowed(json));
                 draft.attributes(name, &whole, LEFT_OUT);
-                Found::Memory(draft)
+                FoundEntry::Memory(draft)
             }
             (found, _) => found,
         }
     })
-    .unwrap_or(Found::Nothing)
+    .unwrap_or(FoundEntry::Nothing)
 }
 
-fn with_metadata(found: Found, fields: &Fields<'_>) -> Found {
+fn with_metadata(found: FoundEntry, fields: &EntryFields<'_>) -> FoundEntry {
     match (found, fields.get("metadata")) {
-        (Found::Memory(mut draft), Some(json)) => {
+        (FoundEntry::Memory(mut draft), Some(json)) => {
             draft.attributes("metadata", json, &[]);
-            Found::Memory(draft)
+            FoundEntry::Memory(draft)
         }
         (found, _) => found,
     }
 }
 
 fn read(
-    fields: &Fields<'_>,
-    outer: Option<&Fields<'_>>,
+    fields: &EntryFields<'_>,
+    outer: Option<&EntryFields<'_>>,
     source: &str,
     names: &HashMap<String, String>,
-) -> Found {
+) -> FoundEntry {
     let find =
         |of: &[&'static str]| fields.first(of).or_else(|| outer.and_then(|outer| outer.first(of)));
     let state = fields.text("state").unwrap_or_default();
     if state == "deleted" || fields.has("deletedat") {
-        return Found::Left("It was deleted there.");
+        return FoundEntry::Left("It was deleted there.");
     }
     let content = TEXTS.iter().find_map(|name| fields.text(name));
     let Some(content) = content else {
-        return Found::Nothing;
+        return FoundEntry::Nothing;
     };
     let mut draft = Draft::new(source, content);
     if let Some((name, json)) = find(&CREATED) {
@@ -153,7 +152,7 @@ fn read(
     if state == "paused" {
         draft.change("It was paused there: it is archived.".to_owned());
     }
-    Found::Memory(Box::new(draft))
+    FoundEntry::Memory(Box::new(draft))
 }
 
 /// As the programs write it.

@@ -26,9 +26,9 @@ pub(super) use encoding::utf16_of;
 use time::OffsetDateTime;
 
 use self::draft::Draft;
-use self::graph::Graph;
+use self::graph::PassedEntities;
 use self::links::Links;
-use super::import::Place;
+use super::import::EntryPlace;
 use super::read::ImportRecord;
 use super::source::{FilePiece, Screening, screened};
 use crate::input::Invalid;
@@ -52,7 +52,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-pub(super) type Reading<T = ()> = Result<T, Stop>;
+pub(super) type ReadResult<T = ()> = Result<T, Stop>;
 
 /// Reads foreign files and passes on their records.
 pub(super) struct ForeignReader<'a> {
@@ -67,7 +67,7 @@ pub(super) struct ForeignReader<'a> {
     path: Option<String>,
     /// Names of Claude's projects by id.
     projects: HashMap<String, String>,
-    graph: Graph,
+    graph: PassedEntities,
     links: Links,
     notes: i64,
     users: BTreeSet<String>,
@@ -87,7 +87,7 @@ impl<'a> ForeignReader<'a> {
             cost: 0,
             path: None,
             projects: HashMap::new(),
-            graph: Graph::default(),
+            graph: PassedEntities::default(),
             links: Links::default(),
             notes: 0,
             users: BTreeSet::new(),
@@ -98,7 +98,7 @@ impl<'a> ForeignReader<'a> {
     ///
     /// # Errors
     /// The source fails, or nobody wants more.
-    pub fn read_file(&mut self, name: Option<&str>, source: impl Read) -> Reading {
+    pub fn read_file(&mut self, name: Option<&str>, source: impl Read) -> ReadResult {
         let mut bytes = Vec::new();
         source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         self.bytes += bytes.len() as u64;
@@ -110,7 +110,7 @@ impl<'a> ForeignReader<'a> {
     }
 
     /// What was gathered from all files: relations of notes.
-    fn finish(&mut self) -> Reading {
+    fn finish(&mut self) -> ReadResult {
         let links = std::mem::take(&mut self.links);
         links.write(self)?;
         if self.users.len() > 1 {
@@ -123,7 +123,7 @@ impl<'a> ForeignReader<'a> {
     }
 
     /// Whether its form is known. Nothing of an unknown one is passed on.
-    fn read_bytes(&mut self, name: Option<&str>, bytes: Vec<u8>) -> Reading<bool> {
+    fn read_bytes(&mut self, name: Option<&str>, bytes: Vec<u8>) -> ReadResult<bool> {
         let place = self.place(WHOLE_FILE);
         if bytes.len() as u64 > FILE_BYTES_MAX {
             let sentence = format!(
@@ -150,7 +150,7 @@ impl<'a> ForeignReader<'a> {
         Ok(is_known)
     }
 
-    fn read_gzip(&mut self, name: Option<&str>, bytes: &[u8]) -> Reading<bool> {
+    fn read_gzip(&mut self, name: Option<&str>, bytes: &[u8]) -> ReadResult<bool> {
         let name = name.map(|name| name.trim_end_matches(".gz"));
         let mut inner = Vec::new();
         let unpacked = flate2::read::MultiGzDecoder::new(bytes)
@@ -166,21 +166,21 @@ impl<'a> ForeignReader<'a> {
         self.read_bytes(name, inner)
     }
 
-    fn read_text(&mut self, name: Option<&str>, text: &str) -> Reading<bool> {
+    fn read_text(&mut self, name: Option<&str>, text: &str) -> ReadResult<bool> {
         let ending = name.map(ending_of).unwrap_or_default();
-        let is_data = !matches!(ending.as_str(), "md" | "markdown" | "txt" | "csv" | "tsv");
-        if is_data && json::is_json(text) {
+        let is_text = matches!(ending.as_str(), "md" | "markdown" | "csv" | "tsv");
+        if !is_text && json::is_json(text) {
             return self.read_json(text);
         }
         match ending.as_str() {
             "md" | "markdown" if !texts::is_list(text) => self.read_note(name, text, None),
+            "md" | "markdown" => self.read_texts(text),
             "csv" | "tsv" => self.read_table(text, true),
             "json" | "jsonl" | "ndjson" => Ok(false),
             _ if texts::is_markup(text) => Ok(false),
-            "" | "txt" if self.read_table(text, false)? => Ok(true),
-            "" if texts::is_note(text) => self.read_note(None, text, None),
-            "" | "txt" | "md" | "markdown" | "text" => self.read_texts(text),
-            _ => Ok(false),
+            _ if self.read_table(text, false)? => Ok(true),
+            ending if ending != "txt" && texts::is_note(text) => self.read_note(None, text, None),
+            _ => self.read_texts(text),
         }
     }
 
@@ -196,48 +196,48 @@ impl<'a> ForeignReader<'a> {
         }
     }
 
-    fn emit(&mut self, place: Place, record: Result<ImportRecord, Invalid>) -> Reading {
+    fn emit(&mut self, place: EntryPlace, record: Result<ImportRecord, Invalid>) -> ReadResult {
         let piece = FilePiece { place, bytes: self.bytes, cost: self.cost, record };
         (self.each)(piece).then_some(()).ok_or(Stop::Enough)
     }
 
-    fn pass_on(&mut self, place: &str, record: ImportRecord) -> Reading {
+    fn pass_on(&mut self, place: &str, record: ImportRecord) -> ReadResult {
         let place = self.place(place);
-        self.pass_on_at(Place::of(place), record)
+        self.pass_on_at(EntryPlace::of(place), record)
     }
 
-    fn pass_on_at(&mut self, mut place: Place, record: ImportRecord) -> Reading {
+    fn pass_on_at(&mut self, mut place: EntryPlace, record: ImportRecord) -> ReadResult {
         let record = screened(record, &mut place, self.screen)?;
         self.emit(place, record)
     }
 
-    fn refuse(&mut self, place: &str, invalid: Invalid) -> Reading {
+    fn refuse(&mut self, place: &str, invalid: Invalid) -> ReadResult {
         let place = self.place(place);
         self.refuse_at(place, invalid)
     }
 
-    fn refuse_at(&mut self, place: String, invalid: Invalid) -> Reading {
-        self.emit(Place::of(place), Err(invalid))
+    fn refuse_at(&mut self, place: String, invalid: Invalid) -> ReadResult {
+        self.emit(EntryPlace::of(place), Err(invalid))
     }
 
     /// Something that is not imported, and does not have to be.
-    fn skip(&mut self, place: &str, sentence: impl Into<String>) -> Reading {
-        let place = Place::of(self.place(place));
+    fn skip(&mut self, place: &str, sentence: impl Into<String>) -> ReadResult {
+        let place = EntryPlace::of(self.place(place));
         self.emit(place, Ok(ImportRecord::Skipped(sentence.into())))
     }
 
-    fn adapt(&mut self, place: &str, sentence: &str) -> Reading {
+    fn adapt(&mut self, place: &str, sentence: &str) -> ReadResult {
         let place = self.place(place);
         self.adapt_at(place, sentence.to_owned())
     }
 
-    fn adapt_at(&mut self, place: String, sentence: String) -> Reading {
-        self.emit(Place::of(place), Ok(ImportRecord::Adapted(sentence)))
+    fn adapt_at(&mut self, place: String, sentence: String) -> ReadResult {
+        self.emit(EntryPlace::of(place), Ok(ImportRecord::Adapted(sentence)))
     }
 
-    fn draft(&mut self, place: &str, draft: Draft) -> Reading {
+    fn draft(&mut self, place: &str, draft: Draft) -> ReadResult {
         let (changes, item) = draft.done();
-        let place = Place { name: self.place(place), changes };
+        let place = EntryPlace { name: self.place(place), changes };
         match item {
             Ok(item) => self.pass_on_at(place, ImportRecord::Item(Box::new(item))),
             Err(invalid) => self.emit(place, Err(invalid)),

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use super::dates::read_date;
 use super::entry::folded;
 use super::links::NoteLinks;
-use super::{ForeignReader, Place, Reading, WHOLE_FILE, encoding};
+use super::{EntryPlace, ForeignReader, ReadResult, WHOLE_FILE, encoding};
 use crate::documents::{DocumentPath, check_content};
 use crate::export::documents::NoteRecord;
 use crate::export::read::ImportRecord;
@@ -106,7 +106,7 @@ impl ForeignReader<'_> {
         path: &str,
         bytes: Vec<u8>,
         modified: Option<OffsetDateTime>,
-    ) -> Reading<bool> {
+    ) -> ReadResult<bool> {
         let Some(decoded) = encoding::decode(bytes) else {
             return Ok(false);
         };
@@ -125,8 +125,8 @@ impl ForeignReader<'_> {
         path: Option<&str>,
         text: &str,
         modified: Option<OffsetDateTime>,
-    ) -> Reading<bool> {
-        let mut place = Place::of(match path {
+    ) -> ReadResult<bool> {
+        let mut place = EntryPlace::of(match path {
             Some(path) => super::collection::shown_path(path),
             None => self.place(WHOLE_FILE),
         });

@@ -6,8 +6,8 @@ use csv::{Position, ReaderBuilder, StringRecord};
 use super::dates::read_date;
 use super::draft::Draft;
 use super::entry::folded;
-use super::memories::{Found, memory_of};
-use super::{ForeignReader, Reading, WHOLE_FILE};
+use super::memories::{FoundEntry, memory_of};
+use super::{ForeignReader, ReadResult, WHOLE_FILE};
 use crate::input::Invalid;
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -54,7 +54,7 @@ type Columns = Vec<Option<&'static str>>;
 
 impl ForeignReader<'_> {
     /// Whether it is a table. `is_named`: its name says so; otherwise only a header that is known tells, or rows alike.
-    pub(super) fn read_table(&mut self, text: &str, is_named: bool) -> Reading<bool> {
+    pub(super) fn read_table(&mut self, text: &str, is_named: bool) -> ReadResult<bool> {
         // A line with which Excel tells the delimiter.
         let told = text.lines().next().and_then(|line| line.trim().strip_prefix("sep="));
         let (text, delimiters) = match told.map(str::as_bytes) {
@@ -90,7 +90,7 @@ impl ForeignReader<'_> {
         delimiter: u8,
         columns: &Columns,
         has_header: bool,
-    ) -> Reading {
+    ) -> ReadResult {
         if columns.iter().any(Option::is_none) {
             let unknown = columns.iter().filter(|column| column.is_none()).count();
             let sentence =
@@ -128,7 +128,7 @@ impl ForeignReader<'_> {
         }
     }
 
-    fn read_row(&mut self, place: &str, row: &StringRecord, columns: &Columns) -> Reading {
+    fn read_row(&mut self, place: &str, row: &StringRecord, columns: &Columns) -> ReadResult {
         let mut entry = serde_json::Map::new();
         for (name, field) in
             columns.iter().zip(row).filter_map(|(name, field)| Some((((*name)?), field.trim())))
@@ -139,10 +139,10 @@ impl ForeignReader<'_> {
         }
         let has_text = entry.contains_key("content") || entry.contains_key("payload");
         let json = serde_json::Value::Object(entry).to_string();
-        let fields = super::entry::Fields::of(&json).filter(|_| has_text);
+        let fields = super::entry::EntryFields::of(&json).filter(|_| has_text);
         let names = Default::default();
         match fields.map(|fields| memory_of(&fields, &names)) {
-            Some(Found::Memory(mut draft)) => {
+            Some(FoundEntry::Memory(mut draft)) => {
                 if row.len() != columns.len() {
                     let sentence =
                         format!("It has {} fields instead of {}.", row.len(), columns.len());
@@ -150,7 +150,7 @@ impl ForeignReader<'_> {
                 }
                 self.draft(place, *draft)
             }
-            Some(Found::Left(why)) => self.skip(place, why),
+            Some(FoundEntry::Left(why)) => self.skip(place, why),
             _ => self.refuse(place, Invalid::new("content", "required", "It has no text.")),
         }
     }

@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 
 use super::dates::read_date;
-use super::{ForeignReader, Reading};
+use super::{ForeignReader, ReadResult};
 use crate::input::Invalid;
 
 /// Of a heading that becomes a tag.
@@ -122,7 +122,7 @@ pub fn paragraphs(text: &str) -> Vec<(Option<String>, String)> {
 
 impl ForeignReader<'_> {
     /// A memory of each line; in a list, of each bullet with the lines that belong to it.
-    pub(super) fn read_texts(&mut self, text: &str) -> Reading<bool> {
+    pub(super) fn read_texts(&mut self, text: &str) -> ReadResult<bool> {
         let of_bullets = is_list(text);
         let mut open: Option<(usize, String)> = None;
         let mut is_any = false;

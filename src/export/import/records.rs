@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{ImportError, Importer, Place, StartedDocument, store};
+use super::{EntryPlace, ImportError, Importer, StartedDocument, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
 use crate::db::write_as;
@@ -156,7 +156,7 @@ impl Importer {
     /// Reports a record that cannot be imported, and continues.
     pub(super) fn told(
         &mut self,
-        place: Place,
+        place: EntryPlace,
         taken: Result<(), DocumentError>,
     ) -> Result<(), ImportError> {
         match taken {
@@ -219,7 +219,7 @@ impl Importer {
     /// archived, and can be restored.
     pub(super) async fn take_note(
         &mut self,
-        mut place: Place,
+        mut place: EntryPlace,
         note: &NoteRecord,
     ) -> Result<(), ImportError> {
         match self.write_note(note).await {

@@ -14,13 +14,13 @@ const ROWS_TAKEN_MAX: usize = 10_000;
 
 /// Where an entry of a file is, and what of it was changed while it was read.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct EntryPlace {
     /// Such as "Line 3".
     pub name: String,
     pub changes: Vec<String>,
 }
 
-impl Place {
+impl EntryPlace {
     pub fn of(name: String) -> Self {
         Self { name, changes: Vec::new() }
     }

@@ -154,7 +154,7 @@ async fn the_zip_of_openmemory_is_read_as_it_was_downloaded() {
         "{rows:?}"
     );
     assert_eq!(told(&rows, "skipped"), ["memories.json: Entry 2: It was deleted there."]);
-    assert_eq!(told(&rows, "known"), ["memories.jsonl.gz: Line 1"]);
+    assert_eq!(told(&rows, "known"), ["memories.jsonl.gz: Entry 1"]);
     let found =
         items(app, &anna, &["content", "status", "tags", "agent", "created_at", "source"]).await;
     let row = |text, status| {
@@ -288,7 +288,7 @@ async fn the_export_of_claude_brings_what_it_remembers_and_no_conversation() {
         "{found:?}"
     );
     let skipped = told(&rows, "skipped");
-    assert!(skipped.contains(&"conversations.json: Of its 1 conversations only what was saved as a memory is imported.".to_owned()), "{skipped:?}");
+    assert!(skipped.contains(&"conversations.json: Of conversations (it has 1) only what was saved as a memory is imported.".to_owned()), "{skipped:?}");
     assert!(
         skipped.contains(
             &"memories.json: Entry 1: A text of `project_memories` is none: left out.".to_owned()
@@ -385,4 +385,39 @@ async fn lists_of_texts_and_tables_are_read_in_every_language_and_encoding() {
         [date_of("Keeps bees, ants and cats"), date_of("住在上海"), date_of("Mag Bären;\nsehr")],
         ["2025-03-01", "2025-02-13", "2025-02-13"]
     );
+}
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn what_comes_before_the_place_where_a_file_was_cut_is_imported_and_other_forms_are_refused()
+{
+    let (app, anna) = TestApp::with_user().await;
+    let cut = "{\"count\": 3, \"results\": [\n {\"memory\": \"Anna rows\", \"user_id\": \"anna\"},\n {\"memory\": \"Anna sings\", \"user_id\": \"ben\"},\n {\"memory\": \"An";
+    let (outcome, rows) = bring(app, &anna, "export.json", cut).await;
+    assert_eq!((outcome.added, outcome.failed), (2, 1), "{rows:?}");
+    assert!(told(&rows, "refused")[0].starts_with("The file: It is not whole JSON"), "{rows:?}");
+    assert_eq!(
+        told(&rows, "changed"),
+        ["The file: It has memories of more than one `user_id`: all are imported here."]
+    );
+    let long =
+        json!([{ "text": "ä".repeat(30_000), "date": "02/03/2025", "tags": "a, b" }, "half \u{0}"]);
+    let long = long.to_string().replace("half ", "half \\ud83d");
+    let (outcome, rows) = bring(app, &anna, "", long).await;
+    assert_eq!((outcome.added, outcome.changed), (2, 2), "{rows:?}");
+    assert!(told(&rows, "changed")[0].contains("30000 characters: cut after 20000"), "{rows:?}");
+    for (name, bytes) in [
+        ("a.png", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..]),
+        ("a.html", b"<!DOCTYPE html><p>Anna</p>"),
+        ("a.json", b"{\"name\": \"anna\", \"version\": 1}"),
+        ("a.json", b"not json"),
+        ("", b"   \n\n"),
+        ("", b""),
+    ] {
+        let (outcome, rows) = bring(app, &anna, name, bytes).await;
+        assert_eq!(
+            (outcome.added, outcome.documents, outcome.failed),
+            (0, 0, 1),
+            "{name}: {rows:?}"
+        );
+    }
 }
