@@ -11,6 +11,8 @@ use crate::languages::characters::digit;
 const DATE_CHARS_MAX: usize = 64;
 /// Numbers below are no times in seconds: years, days, counters.
 const SECONDS_MIN: f64 = 1e8;
+/// Beyond the year 5000.
+const NANOSECONDS_MAX: f64 = 1e20;
 
 /// RFC 3339, with or without a time or an offset (then UTC); RFC 2822; seconds, milliseconds, microseconds or nanoseconds
 /// since 1970; `2025/02/13`, `13.02.2025`, `2025年2月13日`, in the digits of any script.
@@ -31,7 +33,7 @@ pub fn read_date(text: &str) -> Option<OffsetDateTime> {
 fn of_number(text: &str) -> Option<i128> {
     let is_day = text.len() == 8 && !text.contains('.');
     let number: f64 = text.parse().ok().filter(|n: &f64| n.is_finite())?;
-    if is_day || number.abs() < SECONDS_MIN {
+    if is_day || !(SECONDS_MIN..NANOSECONDS_MAX).contains(&number.abs()) {
         return None;
     }
     let per_second = match number.abs() {
@@ -136,7 +138,7 @@ mod tests {
             "0001-01-01T00:00:00Z",
             "1e300",
             "NaN",
-            "2025-02-13T25:00:00Z",
+            "2025-13-02T10:00:00Z",
             "1.2.3",
         ] {
             assert_eq!(read_date(text), None, "{text}");
