@@ -27,6 +27,7 @@ use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use migrate::MigrateArgs;
 use terminal::{print_lines, read_password};
+use transfer::ImportFile;
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -96,14 +97,17 @@ One record per line: themes, agents, memories with their history, settings and c
 Passwords, tokens, keys and vectors are left out. The last line counts the records: a file without it is
 incomplete.";
 
-const IMPORT: &str = "Example:
+const IMPORT: &str = "Examples:
   keepsake import --email anna@example.com < memory.jsonl
+  keepsake import --email anna@example.com --report report.jsonl < chatgpt-export.zip
+  keepsake import --email anna@example.com --folder ~/Vault
 
-Reads the file of `keepsake export`, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's
-export (ChatGPT's memories, not the conversations). Memories keep their dates, status, tags and source; whose
-word they are, if this server has written the file for this person (not through a pipe), or with --vouch.
-Existing records stay unchanged: importing a file twice changes nothing. A line that cannot be imported is
-reported and skipped; then the exit code is 1.";
+Reads the file of `keepsake export`, and what other programs write: mem0, OpenMemory, ChatGPT and Claude (what
+they saved as memories, not the conversations), payloads of a vector store, the memory.jsonl of the MCP memory
+server, lists of texts, CSV, and Markdown notes, which become documents; also in a zip, as it was downloaded.
+Memories keep their dates, status, tags and source; whose word they are, if this server has written the file for
+this person (not through a pipe), or with --vouch. Existing records stay unchanged: importing a file twice changes
+nothing. An entry that cannot be imported is reported and skipped; then the exit code is 1.";
 
 const BACKUP: &str = "Example:
   keepsake backup keepsake.tar
@@ -145,7 +149,7 @@ enum Command {
     /// Export an account to standard output, as JSON Lines
     #[command(after_help = EXPORT)]
     Export(ExportArgs),
-    /// Import an export of Keepsake, mem0 or ChatGPT from standard input
+    /// Import a file from standard input, or a folder: of Keepsake, or of another program
     #[command(after_help = IMPORT)]
     Import(ImportArgs),
     /// Back up the whole server to a file, while it runs; with a progress bar
@@ -245,6 +249,12 @@ struct ImportArgs {
     /// Keep whose word the memories are, and what is confirmed, although this server has not written the file for this person
     #[arg(long)]
     vouch: bool,
+    /// Import the files of this folder, such as a vault of notes, instead of standard input
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Write what was taken, changed and refused to this file, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -390,8 +400,9 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Export(ExportArgs { account, as_of }) => {
             transfer::export(&config, &account.email, as_of.as_deref()).await
         }
-        Command::Import(ImportArgs { account, vouch }) => {
-            transfer::import(&config, &account.email, vouch).await
+        Command::Import(ImportArgs { account, vouch, folder, report }) => {
+            let file = ImportFile { is_vouched: vouch, folder, report };
+            transfer::import(&config, &account.email, file).await
         }
         Command::Backup(BackupArgs { file, force }) => {
             snapshot::back_up(&config, &file, force).await

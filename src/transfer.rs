@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,7 +13,7 @@ use keepsake::accounts::Email;
 use keepsake::clock::Zone;
 use keepsake::config::Config;
 use keepsake::embedding::Embeddings;
-use keepsake::export::{Export, FileOrigin, ImportOutcome, Importer, is_signed};
+use keepsake::export::{Export, FileOrigin, ImportOutcome, ImportSource, Importer, is_signed};
 use keepsake::memories::Day;
 use keepsake::wiring::{self, Database};
 
@@ -47,29 +49,77 @@ async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> 
     Ok(())
 }
 
-pub async fn import(config: &Config, email: &str, is_vouched: bool) -> anyhow::Result<()> {
+/// What is imported, and where the report goes.
+pub struct ImportFile {
+    pub is_vouched: bool,
+    /// `None`: standard input.
+    pub folder: Option<PathBuf>,
+    pub report: Option<PathBuf>,
+}
+
+impl ImportFile {
+    /// # Errors
+    /// There is no file, or no such folder.
+    fn source(&self) -> anyhow::Result<ImportSource> {
+        if let Some(folder) = &self.folder {
+            if !folder.is_dir() {
+                bail!("there is no folder {}", folder.display());
+            }
+            return Ok(ImportSource::Folder(folder.clone()));
+        }
+        let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+        match input.metadata()?.is_file() {
+            true => Ok(ImportSource::File { file: input, name: None }),
+            false => Ok(ImportSource::stream(input)),
+        }
+    }
+}
+
+pub async fn import(config: &Config, email: &str, file: ImportFile) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    if std::io::stdin().is_terminal() {
+    if file.folder.is_none() && std::io::stdin().is_terminal() {
         bail!("pass the file on standard input: keepsake import --email E < memory.jsonl");
     }
+    let source = file.source()?;
+    let mut report_file = match &file.report {
+        Some(path) => Some(File::create(path).context("the report cannot be written")?),
+        None => None,
+    };
     Database::run(config, async |database| {
         let user = super::find_user(config, database, &email).await?;
         let services = database.services(config)?;
         wiring::watch_disk(&services);
-        let bar = bar_of_input()?;
+        let bar = match &file.folder {
+            Some(_) => ProgressBar::new_spinner(),
+            None => bar_of_input()?,
+        };
+        let is_signed = file.folder.is_none() && is_signed_input(&services.embeddings, email.as_str())?;
+        let origin = match is_signed {
+            true => FileOrigin::Signed,
+            false if file.is_vouched => FileOrigin::Vouched,
+            false => FileOrigin::Unknown,
+        };
+        let last = Mutex::new(ImportOutcome::default());
         let tell = |outcome: ImportOutcome| {
             bar.set_position(outcome.bytes);
             bar.set_message(said(&outcome));
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
             std::future::ready(())
         };
-        let origin = match is_signed_input(&services.embeddings, email.as_str())? {
-            true => FileOrigin::Signed,
-            false if is_vouched => FileOrigin::Vouched,
-            false => FileOrigin::Unknown,
-        };
         let importer = Importer::new(&database.db, &services.embeddings, user, origin);
-        let outcome = importer.run(BufReader::new(std::io::stdin()), tell).await;
+        let report = importer.report();
+        let outcome = importer.run(source, tell).await;
         bar.finish_and_clear();
+        if let Some(report_file) = &mut report_file {
+            let lines = match &outcome {
+                Ok(outcome) => report.lines(outcome, None),
+                Err(error) => {
+                    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                    report.lines(&last, Some(&error.to_string()))
+                }
+            };
+            report_file.write_all(lines.as_bytes()).context("the report cannot be written")?;
+        }
         let outcome = outcome?;
         for problem in &outcome.problems {
             eprintln!("{}: {}", problem.place, problem.sentence);
@@ -116,5 +166,17 @@ fn bar_of_input() -> anyhow::Result<ProgressBar> {
 }
 
 fn said(outcome: &ImportOutcome) -> String {
-    format!("{} added, {} known already, {} failed", outcome.added, outcome.known, outcome.failed)
+    let mut said = format!(
+        "{} added, {} known already, {} failed",
+        outcome.added, outcome.known, outcome.failed
+    );
+    let more = [
+        (outcome.documents, if outcome.documents == 1 { "document" } else { "documents" }),
+        (outcome.changed, "changed"),
+        (outcome.skipped, "not imported"),
+    ];
+    for (count, what) in more.into_iter().filter(|(count, _)| *count > 0) {
+        said += &format!(", {count} {what}");
+    }
+    said
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keepsake::accounts::Scope;
-use keepsake::export::{FileOrigin, Importer};
+use keepsake::export::{FileOrigin, ImportSource, Importer};
 use keepsake::quota::{Disk, DiskSpace};
 use reqwest::Method;
 use reqwest::multipart::{Form, Part};
@@ -94,7 +94,7 @@ async fn assert_nothing_is_added(
         "{\"keepsake_export\":1}\n{\"record\":\"item\",\"type\":\"fact\",\"content\":\"Anna rows.\"}\n",
     );
     let importer = Importer::new(&app.db, &app.embeddings, anna.id, FileOrigin::Unknown);
-    let imported = importer.run(lines, |_| std::future::ready(())).await;
+    let imported = importer.run(ImportSource::stream(lines), |_| std::future::ready(())).await;
     assert!(imported.unwrap_err().to_string().contains(says));
     assert_eq!(app.count("memory_items WHERE content LIKE '%rows%'").await, 0);
     assert_eq!(app.count("session_messages WHERE content = 'I row.'").await, 0);

@@ -49,6 +49,25 @@ pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Respo
     response
 }
 
+/// What an import did with each entry of its file.
+pub async fn import_report(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+) -> Response {
+    let Ok(id) = id.parse::<i64>() else {
+        return not_found_for(&state, signed_in).await;
+    };
+    let lines = match state.imports.find_report(signed_in.0.id, id).await {
+        Ok(Some(lines)) => lines,
+        Ok(None) => return not_found_for(&state, signed_in).await,
+        Err(error) => return Problem::from(error).into_response(),
+    };
+    let kind = HeaderValue::from_static("application/x-ndjson; charset=utf-8");
+    let name = HeaderValue::from_static("attachment; filename=\"keepsake-import.jsonl\"");
+    ([(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, name)], lines).into_response()
+}
+
 /// The script that connects a program that runs agents (docs/connect.md); the same for all users.
 pub async fn connect() -> impl IntoResponse {
     const SCRIPT: &str = include_str!("../../clients/connect/keepsake_connect.py");

@@ -191,6 +191,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/data/import",
             post(forms::data::import).layer(DefaultBodyLimit::max(forms::data::BODY_BYTES_MAX)),
         )
+        .route("/data/imports/{id}/report.jsonl", get(downloads::import_report))
         .route("/data/about", get(pages::behind_sign_in).post(forms::about::change))
         .route("/data/about.json", get(forms::about::show))
         .route("/data/delete", post(forms::data::delete_item))

@@ -37,6 +37,13 @@ pub struct ImportProgress {
     pub added: i64,
     pub known: i64,
     pub failed: i64,
+    pub documents: i64,
+    /// Taken, but not as they were.
+    pub changed: i64,
+    /// Not imported, and did not have to be.
+    pub skipped: i64,
+    /// Where the report is, once there is one.
+    pub report: Option<String>,
     /// Of the first that failed: "Line 3", and one sentence.
     pub problems: Vec<(String, String)>,
     /// Why it stopped.

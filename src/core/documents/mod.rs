@@ -24,6 +24,7 @@ pub use model::{
 };
 pub use path::{DocumentPath, PATH_CHARS_MAX};
 pub use revisions::DocumentRevision;
+pub use taken::TakenNote;
 
 use crate::accounts::UserId;
 use crate::db::{Db, Tx};

@@ -404,6 +404,27 @@ pub async fn is_known(
     .await
 }
 
+/// Whether a document of this path, archived or not, has this text now.
+pub async fn is_text_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+    text: &str,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (
+               SELECT FROM documents d WHERE d.user_id = $1 AND d.path = $2 AND d.bytes = octet_length($3)
+                 AND $3 = (SELECT r.content FROM document_revisions r
+                           WHERE r.user_id = $1 AND r.document_id = d.id AND r.content IS NOT NULL ORDER BY r.revision DESC LIMIT 1)
+           ) AS "is!""#,
+        user.0,
+        path.as_str(),
+        text,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Inserts an imported document, archived and without revisions.
 pub async fn insert_taken(
     conn: &mut PgConnection,

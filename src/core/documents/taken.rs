@@ -6,12 +6,55 @@ use time::OffsetDateTime;
 use super::model::{
     Document, DocumentError, ImportedDocument, ImportedRevision, REVISIONS_KEPT, check_room,
 };
-use super::{ChangeAuthor, Documents, check_free, store};
+use super::{ChangeAuthor, DocumentPath, Documents, check_free, store};
 use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
-use crate::memories::ProjectId;
+use crate::memories::{ProjectId, Trust};
+
+/// What became of a note of another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenNote {
+    Active,
+    /// Another document has its path.
+    Archived,
+    /// A document of its path has its text.
+    Known,
+}
 
 impl Documents {
+    /// Imports a document with its only text, and its path and creation time, in the user's write transaction.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the user has too many.
+    pub async fn take_note(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        (path, created_at): (&DocumentPath, OffsetDateTime),
+        (text, trust): (&str, Trust),
+        now: OffsetDateTime,
+    ) -> Result<TakenNote, DocumentError> {
+        if store::is_text_known(&mut *conn, user, path, text).await? {
+            return Ok(TakenNote::Known);
+        }
+        let (documents, _) = store::count_kept(&mut *conn, user).await?;
+        check_room(documents, 0, 0)?;
+        let document = ImportedDocument { path: path.clone(), created_at };
+        let id = store::insert_taken(&mut *conn, user, &document, (None, None), now).await?;
+        let revision = ImportedRevision {
+            revision: 1,
+            event: "imported",
+            path: path.clone(),
+            content: Some(text),
+            trust,
+            at: created_at,
+        };
+        self.take_revision(&mut *conn, user, id, None, &revision).await?;
+        self.take_end(&mut *conn, user, id, None, now).await?;
+        let is_active = found(conn, user, id).await?.archived_at.is_none();
+        Ok(if is_active { TakenNote::Active } else { TakenNote::Archived })
+    }
+
     /// Creates the document and returns its id; `None` if it exists already. This and the following calls need a transaction
     /// of [`Db::as_writer`](crate::db::Db::as_writer).
     ///

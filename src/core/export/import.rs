@@ -1,28 +1,32 @@
 //! The import: writes records in batches of one transaction each. Existing records stay unchanged, so that an
 //! import is idempotent, and an interrupted one can simply be repeated.
 
+mod aside;
 mod error;
 mod links;
 mod outcome;
 mod records;
+mod report;
 mod store;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::BufRead;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use self::aside::{AsideItem, put_aside};
 pub use self::error::ImportError;
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::records::ImportedProject;
-use self::store::{HeldPlace, ItemIdentity, KeyHolder, KeyHolders};
+use self::report::RowOutcome;
+pub use self::report::{EntryPlace, ImportReport};
+use self::store::{HeldPlace, ItemIdentity, KeyHolder};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::signature::FileOrigin;
-use super::source::{self, FilePiece};
+use super::source::{self, FilePiece, ImportSource};
 use crate::accounts::AgentName;
 use crate::activity;
 use crate::db::{Db, UserId};
@@ -31,7 +35,7 @@ use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
-use crate::memories::{self, PUT_ASIDE, ProjectRef, SUPERSEDED, Status};
+use crate::memories::{self, ProjectRef};
 use crate::quota::estimate;
 use crate::redaction::{ScreenedField, TextDoor};
 
@@ -58,6 +62,7 @@ pub struct Importer {
     origin: FileOrigin,
     now: OffsetDateTime,
     outcome: ImportOutcome,
+    report: ImportReport,
     themes: HashMap<String, i64>,
     agents: HashMap<String, Option<i64>>,
     /// By what the file calls them.
@@ -68,7 +73,7 @@ pub struct Importer {
     /// Documents being imported, by the file's id: no more than a user may have.
     documents: HashMap<i64, StartedDocument>,
     links: WaitingLinks,
-    batch: Vec<(String, ItemRecord)>,
+    batch: Vec<(EntryPlace, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
     /// How a file of lines ended; `None` for other formats.
@@ -99,6 +104,7 @@ impl Importer {
             origin,
             now: embeddings.now(),
             outcome: ImportOutcome::default(),
+            report: ImportReport::default(),
             themes: HashMap::new(),
             agents: HashMap::new(),
             projects: HashMap::new(),
@@ -113,26 +119,31 @@ impl Importer {
         }
     }
 
+    /// What it did with each entry, also if it ends before its file.
+    pub fn report(&self) -> ImportReport {
+        self.report.clone()
+    }
+
     /// Reads the file to its end. `tell` gets the progress after each batch, and before long without one; it may take its time.
     pub async fn run<Told: Future<Output = ()>>(
         mut self,
-        file: impl BufRead + Send + 'static,
+        source: ImportSource,
         mut tell: impl FnMut(ImportOutcome) -> Told,
     ) -> Result<ImportOutcome, ImportError> {
         let (send, mut pieces) = mpsc::channel::<FilePiece>(PIECES_AHEAD);
-        let (runtime, user) = (Handle::current(), self.user);
+        let (runtime, user, now) = (Handle::current(), self.user, self.now);
         let redactor = self.embeddings.redactor().clone();
         let reading = tokio::task::spawn_blocking(move || {
             let mut screen = |fields: &mut [ScreenedField<'_>]| {
                 runtime.block_on(redactor.screen(user, None, TextDoor::Import, fields))
             };
-            source::read(file, &mut screen, |piece| send.blocking_send(piece).is_ok())
+            source::read(source, &mut screen, &mut |piece| send.blocking_send(piece).is_ok(), now)
         });
-        let (mut untold, mut bytes_told) = (0, 0);
+        let (mut untold, mut bytes_told, mut cost) = (0, 0, 0);
         let quota = self.embeddings.quota().clone();
         while let Some(piece) = pieces.recv().await {
-            let bytes = usize::try_from(piece.bytes.saturating_sub(self.outcome.bytes))
-                .unwrap_or(usize::MAX);
+            let bytes = usize::try_from(piece.cost.saturating_sub(cost)).unwrap_or(usize::MAX);
+            cost = piece.cost;
             if let Err(full) = quota.take(user, estimate(bytes, 1)).await {
                 self.write_batch().await?;
                 return Err(full.into());
@@ -159,7 +170,7 @@ impl Importer {
     /// Reports a record that the database refuses, and continues. Only its other errors end the import.
     async fn take(
         &mut self,
-        place: String,
+        place: EntryPlace,
         record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
         match self.take_record(place.clone(), record).await {
@@ -174,7 +185,7 @@ impl Importer {
 
     async fn take_record(
         &mut self,
-        place: String,
+        place: EntryPlace,
         record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
         match record.map(|record| self.origin.taken(record)) {
@@ -183,11 +194,13 @@ impl Importer {
             Ok(ImportRecord::Entity(line, entity_type)) => {
                 self.write_batch().await?;
                 self.take_entity(&line, entity_type).await?;
+                self.tell(&place, true);
             }
             Ok(ImportRecord::Relation(line)) => {
                 self.write_batch().await?;
-                if let Err(invalid) = self.take_relation(&line).await? {
-                    self.fail(place, invalid.sentence);
+                match self.take_relation(&line).await? {
+                    Ok(()) => self.tell(&place, true),
+                    Err(invalid) => self.fail(place, invalid.sentence),
                 }
             }
             Ok(ImportRecord::Document(line)) => {
@@ -215,7 +228,18 @@ impl Importer {
                     self.fail(place, invalid.sentence);
                 }
             }
+            Ok(ImportRecord::Note(note)) => {
+                self.write_batch().await?;
+                self.take_note(place, &note).await?;
+            }
             Ok(ImportRecord::NotImported) => {}
+            Ok(ImportRecord::Skipped(sentence)) => {
+                self.outcome.skipped += 1;
+                self.report.add(&place.name, RowOutcome::Skipped, sentence);
+            }
+            Ok(ImportRecord::Adapted(sentence)) => {
+                self.report.add(&place.name, RowOutcome::Changed, sentence);
+            }
             Ok(ImportRecord::Project(line)) => {
                 if let Err(invalid) = self.take_project(&line).await? {
                     self.fail(place, invalid.sentence);
@@ -248,11 +272,26 @@ impl Importer {
         self.projects.retain(|_, project| project.is_kept);
     }
 
-    fn fail(&mut self, place: String, sentence: String) {
+    fn fail(&mut self, place: EntryPlace, sentence: String) {
         self.outcome.failed += 1;
+        let place = place.name;
+        self.report.add(&place, RowOutcome::Refused, sentence.clone());
         if self.outcome.problems.len() < PROBLEMS_TOLD_MAX {
             self.outcome.problems.push(ImportProblem { place, sentence });
         }
+    }
+
+    /// A row for an entry that is here now.
+    fn tell(&mut self, place: &EntryPlace, is_new: bool) {
+        let (outcome, sentence) = match (is_new, place.changes.is_empty()) {
+            (false, _) => (RowOutcome::Known, String::new()),
+            (true, true) => (RowOutcome::Taken, String::new()),
+            (true, false) => {
+                self.outcome.changed += 1;
+                (RowOutcome::Changed, place.changes.join(" "))
+            }
+        };
+        self.report.add(&place.name, outcome, sentence);
     }
 
     fn check_ending(&mut self) {
@@ -265,7 +304,7 @@ impl Importer {
             }
             _ => return,
         };
-        self.fail("The file".to_owned(), sentence.to_owned());
+        self.fail(EntryPlace::of("The file".to_owned()), sentence.to_owned());
     }
 
     async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
@@ -301,7 +340,7 @@ impl Importer {
         }
     }
 
-    async fn write(&mut self, batch: &[(String, ItemRecord)]) -> Result<(), ImportError> {
+    async fn write(&mut self, batch: &[(EntryPlace, ItemRecord)]) -> Result<(), ImportError> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -385,6 +424,11 @@ impl Importer {
         }
         self.outcome.added += made.len() as u64;
         self.outcome.known += (batch.len() - made.len()) as u64;
+        let mut unseen: HashSet<i64> = made.values().copied().collect();
+        for ((place, _), row) in batch.iter().zip(&rows) {
+            let is_new = made.get(&ItemIdentity::of(row)).is_some_and(|id| unseen.remove(id));
+            self.tell(place, is_new);
+        }
         Ok(())
     }
 
@@ -392,7 +436,7 @@ impl Importer {
     async fn sources_of<'a>(
         &mut self,
         conn: &mut PgConnection,
-        batch: &'a [(String, ItemRecord)],
+        batch: &'a [(EntryPlace, ItemRecord)],
     ) -> Result<Vec<NewSource<'a>>, ImportError> {
         let mut rows = Vec::with_capacity(batch.len());
         for (_, item) in batch {
@@ -412,7 +456,7 @@ impl Importer {
     async fn new_of<'a>(
         &mut self,
         conn: &mut PgConnection,
-        batch: &'a [(String, ItemRecord)],
+        batch: &'a [(EntryPlace, ItemRecord)],
         rows: &mut [NewSource<'a>],
         found: &HashMap<usize, i64>,
         aside: &HashMap<usize, AsideItem>,
@@ -493,6 +537,8 @@ fn weight(record: &Result<ImportRecord, Invalid>) -> usize {
             ImportRecord::Header
             | ImportRecord::Item(_)
             | ImportRecord::NotImported
+            | ImportRecord::Skipped(_)
+            | ImportRecord::Adapted(_)
             | ImportRecord::End { .. },
         ) => 1,
         Ok(_) => PIECES_TOLD / RECORDS_TOLD,
@@ -511,45 +557,4 @@ fn no_room_for_owner() -> Invalid {
 fn is_refusal(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|e| e.code());
     code.is_some_and(|code| ["22", "23", "54"].iter().any(|class| code.starts_with(class)))
-}
-
-/// An item that is stored archived, since another one has its key.
-struct AsideItem {
-    held: HeldPlace,
-    event: &'static str,
-}
-
-/// An existing or earlier item keeps its key; the others are stored archived, to be linked to it. What was said before it
-/// was true until then.
-fn put_aside(
-    rows: &mut [NewSource<'_>],
-    found: &HashMap<usize, i64>,
-    holders: &KeyHolders<KeyHolder<i64>>,
-    now: OffsetDateTime,
-) -> HashMap<usize, AsideItem> {
-    let mut aside = HashMap::new();
-    let mut came_first: KeyHolders<KeyHolder<usize>> = KeyHolders::new();
-    for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-        let Some(held) = HeldPlace::of(&rows[at]) else {
-            continue;
-        };
-        let created_at = rows[at].created_at;
-        let first = came_first.of(&held, now);
-        if first.is_none() {
-            came_first.insert(held.clone(), KeyHolder { id: at, created_at });
-        }
-        let another = first.filter(|first| rows[first.id].content != rows[at].content);
-        let holder = holders.of(&held, now).map(|holder| holder.created_at);
-        let Some(holder_since) = holder.or(another.map(|first| first.created_at)) else {
-            continue;
-        };
-        let row = &mut rows[at];
-        row.status = Status::Archived.as_str();
-        let mut event = PUT_ASIDE;
-        if created_at < holder_since {
-            (row.updated_at, event) = (holder_since, SUPERSEDED);
-        }
-        aside.insert(at, AsideItem { held, event });
-    }
-    aside
 }

@@ -1,12 +1,12 @@
 //! Export and import of a person's data: the export is written in small steps ([`Export`]); the import reads
-//! it and other products' exports ([`Importer`]). The format is described in `docs/export.md`. It never
+//! it and files of other programs ([`Importer`], `foreign/`). The format is described in `docs/export.md`. It never
 //! contains keys, tokens or passwords.
 
-mod document;
 mod documents;
 mod entities;
 mod episodes;
 mod fields;
+mod foreign;
 mod import;
 mod kinds;
 mod lines;
@@ -21,12 +21,12 @@ mod store;
 mod upload;
 mod write;
 
-pub use document::parse_document;
-pub use import::{ImportError, ImportOutcome, ImportProblem, Importer};
+pub use foreign::{FILE_BYTES_MAX, parse_foreign};
+pub use import::{ImportError, ImportOutcome, ImportProblem, ImportReport, Importer};
 pub use kinds::{KINDS, RecordKind};
 pub use lines::ExportOverview;
 pub use signature::{FileOrigin, is_signed};
-pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
+pub use source::{ImportSource, LINE_BYTES_MAX};
 pub use upload::{
     FORM_BYTES_MAX, ImportState, ImportStatus, Imports, UPLOAD_BYTES_MAX, Upload, UploadError,
 };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::FORM_VERSION;
-use super::documents::{DocumentLine, RevisionLine};
+use super::documents::{DocumentLine, NoteRecord, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::episodes::EpisodeLine;
 use super::fields::{agent_name, attributes, date};
@@ -69,8 +69,14 @@ pub enum ImportRecord {
     Episode(Box<EpisodeLine>),
     Origins(OriginsLine),
     Unwanted(UnwantedLine),
+    /// A document of another program, with its text.
+    Note(Box<NoteRecord>),
     /// Sessions, calls and settings are exported for their owner, and not imported.
     NotImported,
+    /// Something that is not imported, and why.
+    Skipped(String),
+    /// A file that was read otherwise than it was written, and how.
+    Adapted(String),
     End {
         items: i64,
     },
@@ -106,6 +112,9 @@ impl ImportRecord {
             }
             Self::Revision(line) => {
                 Self::Revision(Box::new(RevisionLine { trust: external(), ..*line }))
+            }
+            Self::Note(note) => {
+                Self::Note(Box::new(NoteRecord { trust: Trust::External, ..*note }))
             }
             Self::Episode(line) => {
                 Self::Episode(Box::new(EpisodeLine { trust: external(), ..*line }))

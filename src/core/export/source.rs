@@ -1,10 +1,16 @@
-//! Reads the bytes of an import as they arrive: by lines for an export of Keepsake, otherwise as one
-//! document. Held at a time is one line, or one document and the entry that is parsed. It blocks, so it runs
-//! on a thread of its own, not in an async task.
+//! Reads the bytes of an import as they arrive: by lines for an export of Keepsake, otherwise as files of other programs
+//! (`foreign/`). Held at a time is one line, or one file and the entry that is parsed. It blocks, so it runs on a thread of its
+//! own, not in an async task.
 
-use std::io::{self, BufRead, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::PathBuf;
 
-use super::document::parse_document;
+use encoding_rs_io::DecodeReaderBytesBuilder;
+use time::OffsetDateTime;
+
+use super::foreign::{ForeignReader, ReadResult, Stop, is_archive, utf16_of};
+use super::import::EntryPlace;
 use super::read::{ImportRecord, ItemRecord, known_fields, parse_line};
 use crate::input::Invalid;
 use crate::memories::NewItem;
@@ -12,18 +18,40 @@ use crate::redaction::{RedactionError, ScreenedField, SecretWarning, fields_of};
 
 /// Twice the length of the longest possible item.
 pub const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// A file that is not line-based is read as a whole.
-pub const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Of an archive that comes through a pipe: it is put aside, since archives are read from their end.
+const PIPED_ARCHIVE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How an export of Keepsake begins.
 const BEGINNING: &[u8] = b"{\"keepsake_export\"";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Enough to tell what a file is.
+const HEAD_BYTES: u64 = 4096;
+
+/// Where an import is read from.
+pub enum ImportSource {
+    /// Read once.
+    Stream(Box<dyn Read + Send>),
+    /// From where it stands.
+    File {
+        file: File,
+        /// What its person calls it; it helps to tell its form.
+        name: Option<String>,
+    },
+    Folder(PathBuf),
+}
+
+impl ImportSource {
+    pub fn stream(stream: impl Read + Send + 'static) -> Self {
+        Self::Stream(Box::new(stream))
+    }
+}
 
 /// One piece of an import.
 pub(super) struct FilePiece {
-    /// Such as "Line 3" or "Entry 5".
-    pub place: String,
-    /// Bytes read so far.
+    pub place: EntryPlace,
+    /// Bytes of the file read so far.
     pub bytes: u64,
+    /// Bytes read or unpacked so far.
+    pub cost: u64,
     pub record: Result<ImportRecord, Invalid>,
 }
 
@@ -33,20 +61,81 @@ pub(super) type Screening<'a> =
 
 /// Passes on each piece, screened, until `each` returns false.
 pub(super) fn read(
-    mut source: impl BufRead,
+    source: ImportSource,
     screen: Screening<'_>,
-    each: impl FnMut(FilePiece) -> bool,
+    each: &mut dyn FnMut(FilePiece) -> bool,
+    now: OffsetDateTime,
 ) -> io::Result<()> {
-    let mut head = Vec::new();
-    let looked_at = (BYTE_ORDER_MARK.len() + BEGINNING.len()) as u64;
-    source.by_ref().take(looked_at).read_to_end(&mut head)?;
-    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
-    let is_lines = head.starts_with(BEGINNING);
-    let whole = head.chain(source);
-    match is_lines {
-        true => read_lines(whole, screen, each),
-        false => read_document(whole, screen, each),
+    match read_source(source, screen, each, now) {
+        Ok(()) | Err(Stop::Enough) => Ok(()),
+        Err(Stop::Failed(error)) => Err(error),
     }
+}
+
+fn read_source(
+    source: ImportSource,
+    screen: Screening<'_>,
+    each: &mut dyn FnMut(FilePiece) -> bool,
+    now: OffsetDateTime,
+) -> ReadResult {
+    let (mut source, file, name): (Box<dyn Read>, _, _) = match source {
+        ImportSource::Folder(root) => {
+            return ForeignReader::new(screen, each, now).read_folder(&root);
+        }
+        ImportSource::Stream(stream) => (stream, None, None),
+        ImportSource::File { file, name } => (Box::new(file.try_clone()?), Some(file), name),
+    };
+    let mut head = Vec::new();
+    source.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    if is_archive(&head) {
+        let file = match file {
+            Some(mut file) => {
+                file.seek(SeekFrom::Current(-(head.len() as i64)))?;
+                file
+            }
+            None => put_aside(head.as_slice().chain(source))?,
+        };
+        return ForeignReader::new(screen, each, now).read_archive(file);
+    }
+    let utf16 = utf16_of(&head);
+    let begins = match utf16 {
+        Some(encoding) => encoding.decode_with_bom_removal(&head).0.into_owned().into_bytes(),
+        None => head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head).to_vec(),
+    };
+    let is_lines = begins.starts_with(BEGINNING);
+    let whole = io::Cursor::new(head).chain(source);
+    match (is_lines, utf16) {
+        (false, _) => {
+            let mut reader = ForeignReader::new(screen, each, now);
+            return reader.read_file(name.as_deref(), whole);
+        }
+        (true, Some(encoding)) => {
+            let place = EntryPlace::of("The file".to_owned());
+            let sentence = format!("It was {}, and is read as such.", encoding.name());
+            let record = Ok(ImportRecord::Adapted(sentence));
+            if each(FilePiece { place, bytes: 0, cost: 0, record }) {
+                let decoded = DecodeReaderBytesBuilder::new().encoding(Some(encoding)).build(whole);
+                read_lines(BufReader::new(decoded), screen, each)?;
+            }
+        }
+        (true, None) => {
+            let whole =
+                DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(whole);
+            read_lines(BufReader::new(whole), screen, each)?;
+        }
+    }
+    Ok(())
+}
+
+/// In a file without a name.
+fn put_aside(source: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    let copied = io::copy(&mut source.take(PIPED_ARCHIVE_BYTES_MAX + 1), &mut file)?;
+    if copied > PIPED_ARCHIVE_BYTES_MAX {
+        return Err(io::Error::other("an archive from a pipe has at most 1 GiB"));
+    }
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Of a line what is imported is screened, and parsed again if that changed it.
@@ -66,17 +155,59 @@ fn parse_screened(text: &str, screen: Screening<'_>) -> io::Result<Result<Import
     }
 }
 
-fn screened(item: ItemRecord, screen: Screening<'_>) -> io::Result<Result<ItemRecord, Invalid>> {
+/// Screens the texts of a record that is no line. What is replaced in it is told.
+pub(super) fn screened(
+    record: ImportRecord,
+    place: &mut EntryPlace,
+    screen: Screening<'_>,
+) -> io::Result<Result<ImportRecord, Invalid>> {
+    let mut replaced = |fields: &mut [ScreenedField<'_>]| match screen(fields) {
+        Err(RedactionError::Invalid(invalid)) => Ok(Err(invalid)),
+        Err(error) => Err(io::Error::other(error)),
+        Ok(warnings) => {
+            if warnings.iter().any(|warning| warning.removed) {
+                place.changes.push("A secret in it was replaced.".to_owned());
+            }
+            Ok(Ok(()))
+        }
+    };
+    Ok(match record {
+        ImportRecord::Item(item) => {
+            screened_item(*item, &mut replaced)?.map(|item| ImportRecord::Item(Box::new(item)))
+        }
+        ImportRecord::Note(mut note) => {
+            let field = ScreenedField::new("content", &mut note.content);
+            replaced(&mut [field])?.map(|()| ImportRecord::Note(note))
+        }
+        ImportRecord::Entity(mut line, entity_type) => {
+            let mut fields = vec![ScreenedField::new("name", &mut line.name)];
+            fields.extend(line.names.iter_mut().map(|name| ScreenedField::new("names", name)));
+            replaced(&mut fields)?.map(|()| ImportRecord::Entity(line, entity_type))
+        }
+        ImportRecord::Relation(mut line) => {
+            let sentences = line.sources.iter_mut().flat_map(|source| &mut source.sentence);
+            let fields = line.words.iter_mut().chain(&mut line.value).chain(sentences);
+            let mut fields: Vec<_> = fields.map(|text| ScreenedField::new("value", text)).collect();
+            replaced(&mut fields)?.map(|()| ImportRecord::Relation(line))
+        }
+        other => Ok(other),
+    })
+}
+
+type Replacing<'a> = &'a mut dyn FnMut(&mut [ScreenedField<'_>]) -> io::Result<Result<(), Invalid>>;
+
+fn screened_item(
+    item: ItemRecord,
+    replaced: Replacing<'_>,
+) -> io::Result<Result<ItemRecord, Invalid>> {
     let mut content = item.item.content().to_owned();
     let mut tags = item.item.tags().to_vec();
     let mut attributes = item.attributes.clone();
     let mut fields = vec![ScreenedField::new("content", &mut content)];
     fields.extend(tags.iter_mut().map(|tag| ScreenedField::new("tags", tag)));
     fields.extend(fields_of(&mut attributes, &[]));
-    match screen(&mut fields) {
-        Err(RedactionError::Invalid(invalid)) => return Ok(Err(invalid)),
-        Err(error) => return Err(io::Error::other(error)),
-        Ok(_) => {}
+    if let Err(invalid) = replaced(&mut fields)? {
+        return Ok(Err(invalid));
     }
     let theme = Some(item.item.theme_display_name());
     let parsed = NewItem::parse(item.item.item_type(), &content, theme, &tags);
@@ -86,7 +217,7 @@ fn screened(item: ItemRecord, screen: Screening<'_>) -> io::Result<Result<ItemRe
 fn read_lines(
     mut source: impl BufRead,
     screen: Screening<'_>,
-    mut each: impl FnMut(FilePiece) -> bool,
+    each: &mut dyn FnMut(FilePiece) -> bool,
 ) -> io::Result<()> {
     let (mut bytes, mut line) = (0, Vec::new());
     for number in 1u64.. {
@@ -110,8 +241,8 @@ fn read_lines(
             Ok(text) if text.trim().is_empty() => continue,
             Ok(text) => parse_screened(text, screen)?,
         };
-        let place = format!("Line {number}");
-        let piece = FilePiece { place, bytes, record };
+        let place = EntryPlace::of(format!("Line {number}"));
+        let piece = FilePiece { place, bytes, cost: bytes, record };
         if !each(piece) {
             return Ok(());
         }
@@ -136,54 +267,6 @@ fn skip_line(source: &mut impl BufRead) -> io::Result<u64> {
     }
 }
 
-fn read_document(
-    source: impl Read,
-    screen: Screening<'_>,
-    mut each: impl FnMut(FilePiece) -> bool,
-) -> io::Result<()> {
-    let mut document = Vec::new();
-    source.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut document)?;
-    let bytes = document.len() as u64;
-    let mut done = Ok(());
-    let parsed = match document.as_slice() {
-        _ if bytes > DOCUMENT_BYTES_MAX => Err(Invalid::new(
-            "file",
-            "too_long",
-            format!(
-                "The file has over {} MiB, which is the most for a file that is not an export of Keepsake.",
-                DOCUMENT_BYTES_MAX / 1024 / 1024
-            ),
-        )),
-        [] => Err(Invalid::new("file", "required", "The file is empty.")),
-        [b'P', b'K', ..] => Err(Invalid::new(
-            "file",
-            "is_zip",
-            "The file is a zip archive; unpack it and give the conversations.json that is in it.",
-        )),
-        document => parse_document(document, |number, item| {
-            let item = match item {
-                Ok(item) => screened(item, screen),
-                invalid => Ok(invalid),
-            };
-            match item {
-                Ok(item) => each(FilePiece {
-                    place: format!("Entry {number}"),
-                    bytes,
-                    record: item.map(Box::new).map(ImportRecord::Item),
-                }),
-                Err(error) => {
-                    done = Err(error);
-                    false
-                }
-            }
-        }),
-    };
-    if let Err(invalid) = parsed {
-        each(FilePiece { place: "The file".to_owned(), bytes, record: Err(invalid) });
-    }
-    done
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +284,9 @@ mod tests {
             screened.extend(fields.iter().map(|field| field.text.clone()));
             Ok(Vec::new())
         };
-        let read = read(file.as_bytes(), &mut screen, |piece| piece.record.is_ok());
+        let source = ImportSource::stream(io::Cursor::new(file));
+        let mut each = |piece: FilePiece| piece.record.is_ok();
+        let read = read(source, &mut screen, &mut each, OffsetDateTime::UNIX_EPOCH);
         assert!(read.is_ok());
         assert_eq!(screened, ["c", "a", "item", "fact"]);
     }

@@ -16,7 +16,7 @@ use time::{Duration, OffsetDateTime};
 use tokio::io::AsyncWriteExt;
 
 use super::store::find_email;
-use super::{FileOrigin, ImportOutcome, Importer, is_signed};
+use super::{FileOrigin, ImportOutcome, ImportReport, ImportSource, Importer, is_signed};
 use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
 use crate::input::sentence;
@@ -29,6 +29,10 @@ pub const FORM_BYTES_MAX: u64 = 64 * 1024;
 const UPLOADS_AT_ONCE: usize = 8;
 /// Per server: each keeps a database connection busy.
 const IMPORTS_AT_ONCE: usize = 2;
+/// Of each user: reports of older imports are forgotten.
+const REPORTS_KEPT: i64 = 10;
+/// Of a file's name: its end says what it is.
+const NAME_CHARS_MAX: usize = 200;
 /// A running import updates its row far more often.
 const SILENT_AFTER: Duration = Duration::seconds(30);
 
@@ -68,11 +72,14 @@ pub enum ImportState {
 /// An import, as the page shows it.
 #[derive(Clone, Debug)]
 pub struct ImportStatus {
+    pub id: i64,
     pub state: ImportState,
     pub bytes_total: u64,
     /// `None` until it is known, and for imports of earlier versions.
     pub origin: Option<FileOrigin>,
     pub outcome: ImportOutcome,
+    /// There is a report to download.
+    pub has_report: bool,
     /// Why it stopped.
     pub error: Option<String>,
     pub started_at: OffsetDateTime,
@@ -119,12 +126,12 @@ impl Imports {
         let file = std::fs::create_dir_all(&self.folder)
             .and_then(|()| tempfile::tempfile_in(&self.folder))
             .map_err(UploadError::NoRoom)?;
-        Ok(Upload { user, file: tokio::fs::File::from_std(file), bytes: 0, slot })
+        Ok(Upload { user, file: tokio::fs::File::from_std(file), name: None, bytes: 0, slot })
     }
 
     /// Starts to import the file in the background. `is_vouched`: the person says that its words are theirs.
     pub async fn begin(&self, upload: Upload, is_vouched: bool) -> Result<(), UploadError> {
-        let Upload { user, file, bytes, slot: _slot } = upload;
+        let Upload { user, file, name, bytes, slot: _slot } = upload;
         let mut file = file.into_std().await;
         file.rewind().map_err(UploadError::File)?;
         let turn = ImportPermit::take(&self.under_way).ok_or(UploadError::TooMany)?;
@@ -137,7 +144,7 @@ impl Imports {
         tx.commit().await?;
         let imports = self.clone();
         tokio::spawn(async move {
-            imports.run((user, email), id, file, is_vouched).await;
+            imports.run((user, email), id, (file, name), is_vouched).await;
             drop(turn);
         });
         Ok(())
@@ -147,7 +154,7 @@ impl Imports {
         &self,
         (user, email): (UserId, Option<String>),
         id: i64,
-        file: File,
+        (file, name): (File, Option<String>),
         is_vouched: bool,
     ) {
         let sealer = self.embeddings.sealer().clone();
@@ -179,14 +186,46 @@ impl Imports {
             }
         };
         let importer = Importer::new(&self.db, &self.embeddings, user, origin);
-        match importer.run(BufReader::new(file), tell).await {
-            Ok(outcome) => self.note(user, id, &outcome, true).await,
+        let report = importer.report();
+        match importer.run(ImportSource::File { file, name }, tell).await {
+            Ok(outcome) => {
+                self.note_report(user, id, &report, (&outcome, None)).await;
+                self.note(user, id, &outcome, true).await;
+            }
             Err(error) => {
                 tracing::warn!(%error, "an import stopped");
                 let error = sentence(&error.to_string());
+                let last = self.last(user).await.ok().flatten();
+                let outcome = last.map(|last| last.outcome).unwrap_or_default();
+                self.note_report(user, id, &report, (&outcome, Some(&error))).await;
                 self.end(user, id, &error).await;
             }
         }
+    }
+
+    /// Without it the import stays as it is.
+    async fn note_report(
+        &self,
+        user: UserId,
+        id: i64,
+        report: &ImportReport,
+        (outcome, error): (&ImportOutcome, Option<&str>),
+    ) {
+        let lines = report.lines(outcome, error);
+        let noted = async {
+            let mut tx = self.db.as_user(user).await?;
+            store::set_report(&mut tx, user, id, &lines, REPORTS_KEPT).await?;
+            tx.commit().await
+        };
+        let _: Result<(), sqlx::Error> = noted.await;
+    }
+
+    /// The report of an import, as JSON Lines; `None` if there is none, or it is another user's.
+    pub async fn find_report(&self, user: UserId, id: i64) -> Result<Option<String>, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let found = store::find_report(&mut tx, user, id).await?;
+        tx.commit().await?;
+        Ok(found)
     }
 
     /// If the row cannot be updated, the next batch does it, or the import is shown as interrupted.
@@ -223,6 +262,7 @@ impl Imports {
                 _ => ImportState::Failed,
             };
             ImportStatus {
+                id: row.id,
                 state,
                 bytes_total: row.bytes_total as u64,
                 origin: row.origin.as_deref().and_then(FileOrigin::parse),
@@ -231,8 +271,12 @@ impl Imports {
                     added: row.added as u64,
                     known: row.known as u64,
                     failed: row.failed as u64,
+                    documents: row.documents as u64,
+                    changed: row.changed as u64,
+                    skipped: row.skipped as u64,
                     problems: serde_json::from_value(row.problems).unwrap_or_default(),
                 },
+                has_report: row.has_report,
                 error: row.error,
                 started_at: row.started_at,
             }
@@ -261,11 +305,18 @@ impl Drop for ImportPermit {
 pub struct Upload {
     user: UserId,
     file: tokio::fs::File,
+    name: Option<String>,
     bytes: u64,
     slot: UploadPermit,
 }
 
 impl Upload {
+    /// What its person calls the file.
+    pub fn set_name(&mut self, name: &str) {
+        let chars = name.chars().count();
+        self.name = Some(name.chars().skip(chars.saturating_sub(NAME_CHARS_MAX)).collect());
+    }
+
     /// Appends a chunk.
     ///
     /// # Errors

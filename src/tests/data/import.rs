@@ -1,7 +1,7 @@
 use std::io::Cursor;
 use std::sync::Mutex;
 
-use keepsake::export::{FileOrigin, ImportOutcome, Importer};
+use keepsake::export::{FileOrigin, ImportOutcome, ImportSource, Importer};
 use serde_json::{Value, json};
 
 use super::{export, import, records};
@@ -241,7 +241,7 @@ async fn progress_is_told_where_no_batch_fills() {
         let told = Mutex::new(Vec::new());
         let file = Cursor::new(format!("{{\"keepsake_export\":1}}\n{lines}"));
         Importer::new(&app.db, &app.embeddings, anna.id, FileOrigin::Vouched)
-            .run(file, |outcome| {
+            .run(ImportSource::stream(file), |outcome| {
                 told.lock().unwrap().push(outcome);
                 std::future::ready(())
             })

@@ -1,15 +1,17 @@
 //! A person's data: out, in again, and gone for good.
 
 mod about;
+mod archives;
 mod erase_session;
 mod erased_reads;
 pub mod erasure;
 mod export;
+mod files;
 mod import;
 mod pages;
 mod uploads;
 
-use keepsake::export::{Export, FileOrigin, ImportOutcome, Importer};
+use keepsake::export::{Export, FileOrigin, ImportOutcome, ImportSource, Importer};
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser};
@@ -43,7 +45,7 @@ pub async fn import_as(
     file: &str,
     origin: FileOrigin,
 ) -> ImportOutcome {
-    let file = std::io::Cursor::new(file.as_bytes().to_vec());
+    let file = ImportSource::stream(std::io::Cursor::new(file.as_bytes().to_vec()));
     let importer = Importer::new(&app.db, &app.embeddings, user.id, origin);
     importer.run(file, |_| std::future::ready(())).await.unwrap()
 }

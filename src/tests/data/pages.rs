@@ -48,8 +48,42 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
     upload(&browser, file.clone()).await;
     let page = browser.look("/data").await;
     assert_has(&page, &["2 memories added · 1 rejected", "contains a NUL character"]);
+    let link = page.split("href=\"").find(|rest| rest.starts_with("/data/imports/")).unwrap();
+    let link = link.split('"').next().unwrap().to_owned();
     upload(&browser, file).await;
     assert!(browser.get("/data").await.1.contains("0 memories added · 2 already known"));
+    // The report of each import stays, for whose it is.
+    let response = browser.client.get(format!("{}{link}", app.base)).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(
+        response.headers()["content-disposition"],
+        "attachment; filename=\"keepsake-import.jsonl\""
+    );
+    let report = response.text().await.unwrap();
+    let head = report.lines().next().unwrap();
+    assert!(head.contains(r#""added":2"#) && head.contains(r#""refused":1"#), "{head}");
+    let refused = report.lines().find(|line| line.contains(r#""outcome":"refused""#)).unwrap();
+    assert!(refused.contains("Line ") && refused.contains("contains a NUL character"), "{refused}");
+    assert_eq!(report.lines().filter(|line| line.contains(r#""outcome":"taken""#)).count(), 2);
+    assert_eq!(app.signed_in(&anna).await.get(&link).await.0, 404);
+    assert_eq!(app.browser().get(&link).await.0, 303);
+    for none in ["/data/imports/999999999/report.jsonl", "/data/imports/x/report.jsonl"] {
+        assert_eq!(browser.get(none).await.0, 404, "{none}");
+    }
+}
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn reports_of_the_newest_imports_are_kept() {
+    let (app, anna, browser) = TestApp::with_browser().await;
+    for _ in 0..12 {
+        upload(&browser, "[\"Anna rows.\"]".to_owned()).await;
+    }
+    let user = anna.id.0;
+    assert_eq!(app.count(&format!("data_imports WHERE user_id = {user}")).await, 12);
+    assert_eq!(
+        app.count(&format!("data_imports WHERE user_id = {user} AND report IS NOT NULL")).await,
+        10
+    );
 }
 
 /// Trust, whether it is confirmed and by the person, and how often it was used, of the memory with this text.

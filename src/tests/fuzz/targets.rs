@@ -172,7 +172,7 @@ fn tool_input(data: &[u8]) {
     }
 }
 
-/// A line of an export, and another program's whole document.
+/// A line of an export, and a file of another program.
 fn import(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for line in text.lines() {
@@ -180,8 +180,10 @@ fn import(data: &[u8]) {
             assert!(!refused.to_string().is_empty());
         }
     }
-    if let Err(refused) = export::parse_document(data, |_, _| true) {
-        assert!(!refused.to_string().is_empty());
+    for name in [None, Some("a.csv"), Some("a.md"), Some("a.txt")] {
+        if let Err(refused) = export::parse_foreign(name, data) {
+            assert!(!refused.to_string().is_empty());
+        }
     }
 }
 

@@ -124,6 +124,7 @@ const CASES: &[Case] = &[
     get("/data/about.json", Row("/data/about.json?memory={item}", &[], 404)),
     post("/data/about", Row("/data/about", &[("action", "delete"), ("memory", "{item}"), ("part", "memories:{item}")], 404)),
     get("/data/export", Own("/data/export", &[], 200)),
+    get("/data/imports/{id}/report.jsonl", Row("/data/imports/{import}/report.jsonl", &[], 404)),
     post("/data/import", Own("/data/import", &[], 422)),
     post("/data/erase", Own("/data/erase", &[("email", "{email}"), ("password", "not the password")], 422)),
     get("/erased/{receipt}", Row("/erased/{theme}", &[], 404)),

@@ -196,6 +196,13 @@ impl Scene {
         app.make_admin(&admin).await;
         let (bens, admins) = (app.signed_in(&ben).await, app.signed_in(&admin).await);
         let stranger = app.browser();
+        app.sql(
+            "INSERT INTO data_imports (user_id, state, bytes_total, report, started_at, updated_at)
+             VALUES ($1, 'done', 1, 'anna-private.md', now(), now())",
+        )
+        .bind(anna.id.0)
+        .run()
+        .await;
         let customer: i64 =
             app.sql("SELECT id FROM users WHERE external_id = $1").bind(CUSTOMER).value().await;
         app.token(anna.id, "anna-private-lead", &Scope::ALL, None).await;
@@ -213,7 +220,7 @@ impl Scene {
         let mut secrets = words.map(str::to_owned).to_vec();
         secrets.extend([KEY, crate::chat::KEY, &anna.token, &acme].map(str::to_owned));
         secrets.extend([annas_provider.host_port(), chat.host_port()]);
-        let ids = "item agent token space entity user operator_token session_id document_id";
+        let ids = "item agent token space entity user operator_token session_id document_id import";
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.split(' ').any(|id| id == *name));
             secrets.extend(ids.map(|(_, value)| value.clone()).filter(|v| !v.is_empty()));
@@ -433,6 +440,7 @@ async fn names_of(
         ("entity", "entities"),
         ("session_id", "sessions"),
         ("document_id", "documents"),
+        ("import", "data_imports"),
     ] {
         let newest = format!("SELECT max(id) FROM {table} WHERE user_id = $1");
         let id: Option<i64> = app.sql(newest).bind(user).value().await;

@@ -62,7 +62,12 @@ async fn receive(
     let mut is_vouched = false;
     while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
         match field.name() {
-            Some("file") => preamble.end(),
+            Some("file") => {
+                preamble.end();
+                if let Some(name) = field.file_name() {
+                    upload.set_name(name);
+                }
+            }
             Some("vouch") => {
                 is_vouched = field.bytes().await.map_err(cut_off)? == "1";
                 continue;

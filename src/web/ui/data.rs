@@ -110,6 +110,10 @@ impl Ui {
             added: outcome.added as i64,
             known: outcome.known as i64,
             failed: outcome.failed as i64,
+            documents: outcome.documents as i64,
+            changed: outcome.changed as i64,
+            skipped: outcome.skipped as i64,
+            report: import.has_report.then(|| format!("/data/imports/{}/report.jsonl", import.id)),
             problems: problems.map(|p| (p.place, p.sentence)).collect(),
             error: import.error,
             whose: match import.origin {

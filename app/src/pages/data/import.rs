@@ -12,7 +12,7 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
     let is_running =
         page.import.as_ref().is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
-        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export (only ChatGPT's saved memories are read). Memories are imported; sessions and their messages are not. At most {} MiB.",
+        "An export of Keepsake, mem0, OpenMemory, ChatGPT or Claude (what they saved as memories, not the conversations), payloads of a vector store, the memory.jsonl of the MCP memory server, a list of texts, CSV, or Markdown notes, which become documents. A zip as you downloaded it will do. At most {} MiB.",
         page.upload_bytes_max / 1024 / 1024
     );
     view! {
@@ -50,7 +50,7 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
                         type="file"
                         name="file"
                         required=true
-                        accept=".jsonl,.json,application/json,application/x-ndjson"
+                        accept=".zip,.jsonl,.json,.gz,.csv,.tsv,.txt,.md,application/json,application/x-ndjson,application/zip"
                         aria-describedby="import-file-hint"
                     />
                 </div>
@@ -66,11 +66,21 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
 #[component]
 fn Last(import: ImportProgress) -> impl IntoView {
     let mut line = format!("{} added", memories(import.added));
+    if import.documents > 0 {
+        let noun = if import.documents == 1 { "document" } else { "documents" };
+        line += &format!(" · {} {noun}", count(import.documents));
+    }
+    if import.changed > 0 {
+        line += &format!(" · {} changed", count(import.changed));
+    }
     if import.known > 0 {
         line += &format!(" · {} already known", count(import.known));
     }
     if import.failed > 0 {
         line += &format!(" · {} rejected", count(import.failed));
+    }
+    if import.skipped > 0 {
+        line += &format!(" · {} not imported", count(import.skipped));
     }
     let body = match import.state {
         ImportState::Running => {
@@ -107,8 +117,19 @@ fn Last(import: ImportProgress) -> impl IntoView {
         }
     };
     let problems = (!import.problems.is_empty()).then(|| problems(&import));
+    let report = import.report.clone().map(|href| {
+        view! {
+            <p>
+                <a href=href download="">
+                    "Download the report"
+                </a>
+                ": what was taken, changed and rejected, entry by entry."
+            </p>
+        }
+    });
     view! {
         {body}
+        {report}
         {problems}
     }
     .into_any()

@@ -10,6 +10,7 @@ use super::fields::{agent_name, trust};
 use crate::accounts::AgentName;
 use crate::documents::{DocumentPath, ImportedDocument, ImportedRevision, check_content};
 use crate::input::Invalid;
+use crate::memories::Trust;
 
 /// Far from where the next one would not fit its column.
 const REVISION_MAX: i32 = 1_000_000_000;
@@ -46,6 +47,15 @@ pub struct RevisionLine {
     pub agent: Option<String>,
     #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,
+}
+
+/// A note of another program: a document with its only text.
+#[derive(Clone, Debug)]
+pub struct NoteRecord {
+    pub path: DocumentPath,
+    pub content: String,
+    pub created_at: OffsetDateTime,
+    pub trust: Trust,
 }
 
 const EVENTS: [&str; 6] = ["created", "edited", "renamed", "archived", "restored", "imported"];

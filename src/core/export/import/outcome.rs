@@ -19,6 +19,12 @@ pub struct ImportOutcome {
     /// Items that existed already.
     pub known: u64,
     pub failed: u64,
+    /// Documents that another program's notes became.
+    pub documents: u64,
+    /// Taken, but not as they were.
+    pub changed: u64,
+    /// Not imported, and did not have to be.
+    pub skipped: u64,
     /// The first problems.
     pub problems: Vec<ImportProblem>,
 }

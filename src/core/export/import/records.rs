@@ -3,13 +3,13 @@
 
 use sqlx::PgConnection;
 
-use super::{ImportError, Importer, StartedDocument, store};
+use super::{EntryPlace, ImportError, Importer, StartedDocument, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
 use crate::db::write_as;
-use crate::documents::{DocumentError, Documents};
+use crate::documents::{DocumentError, Documents, TakenNote};
 use crate::entities;
-use crate::export::documents::{DocumentLine, RevisionLine};
+use crate::export::documents::{DocumentLine, NoteRecord, RevisionLine};
 use crate::export::entities::{EntityLine, RelationLine};
 use crate::export::episodes::EpisodeLine;
 use crate::export::origins::{self, OriginsLine, UnwantedLine};
@@ -156,7 +156,7 @@ impl Importer {
     /// Reports a record that cannot be imported, and continues.
     pub(super) fn told(
         &mut self,
-        place: String,
+        place: EntryPlace,
         taken: Result<(), DocumentError>,
     ) -> Result<(), ImportError> {
         match taken {
@@ -213,5 +213,46 @@ impl Importer {
         }
         tx.commit().await?;
         Ok(())
+    }
+
+    /// A note becomes a document, unless one of its path has its text. Another document keeps its path: then the note is
+    /// archived, and can be restored.
+    pub(super) async fn take_note(
+        &mut self,
+        mut place: EntryPlace,
+        note: &NoteRecord,
+    ) -> Result<(), ImportError> {
+        match self.write_note(note).await {
+            Ok(TakenNote::Known) => {
+                self.outcome.known += 1;
+                self.tell(&place, false);
+                Ok(())
+            }
+            Ok(taken) => {
+                if taken == TakenNote::Archived {
+                    let sentence =
+                        "Another document has its path: it is archived, and can be restored.";
+                    place.changes.push(sentence.to_owned());
+                }
+                self.outcome.documents += 1;
+                self.tell(&place, true);
+                Ok(())
+            }
+            Err(error) => self.told(place, Err(error)),
+        }
+    }
+
+    async fn write_note(&mut self, note: &NoteRecord) -> Result<TakenNote, DocumentError> {
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        let mut tx = self.db.as_writer(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(DocumentError::NotFound);
+        }
+        let text = (note.content.as_str(), note.trust);
+        let taken =
+            documents.take_note(&mut tx, self.user, (&note.path, note.created_at), text, self.now);
+        let taken = taken.await?;
+        tx.commit().await?;
+        Ok(taken)
     }
 }

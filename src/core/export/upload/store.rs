@@ -1,4 +1,4 @@
-//! The rows with the progress of uploads: numbers, never content. As the app role in a transaction that has
+//! The rows with the progress of uploads and their reports: numbers, places and sentences, never content. As the app role in a transaction that has
 //! set the user.
 
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub async fn update(
     sqlx::query!(
         "UPDATE data_imports
          SET bytes_done = $3, added = $4, known = $5, failed = $6, problems = $7, updated_at = $8,
-             state = CASE WHEN $9 THEN 'done' ELSE 'running' END
+             state = CASE WHEN $9 THEN 'done' ELSE 'running' END, documents = $10, changed = $11, skipped = $12
          WHERE user_id = $1 AND id = $2",
         user.0,
         id,
@@ -70,6 +70,9 @@ pub async fn update(
         json!(outcome.problems),
         now,
         is_done,
+        outcome.documents as i64,
+        outcome.changed as i64,
+        outcome.skipped as i64,
     )
     .execute(conn)
     .await?;
@@ -114,7 +117,43 @@ pub async fn fail(
     Ok(())
 }
 
+/// Sets the report, and forgets those of all but the newest `kept` imports.
+pub async fn set_report(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    report: &str,
+    kept: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE data_imports SET report = CASE WHEN id = $2 THEN $3 END
+         WHERE user_id = $1 AND (id = $2 OR report IS NOT NULL)
+           AND (id = $2 OR id NOT IN (SELECT n.id FROM data_imports n WHERE n.user_id = $1 ORDER BY n.id DESC LIMIT $4))",
+        user.0,
+        id,
+        report,
+        kept,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_report(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+) -> Result<Option<String>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "SELECT report FROM data_imports WHERE user_id = $1 AND id = $2",
+        user.0,
+        id
+    );
+    Ok(found.fetch_optional(conn).await?.flatten())
+}
+
 pub struct ImportRow {
+    pub id: i64,
     pub state: String,
     pub bytes_total: i64,
     pub bytes_done: i64,
@@ -122,7 +161,11 @@ pub struct ImportRow {
     pub added: i64,
     pub known: i64,
     pub failed: i64,
+    pub documents: i64,
+    pub changed: i64,
+    pub skipped: i64,
     pub problems: Value,
+    pub has_report: bool,
     pub error: Option<String>,
     pub started_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
@@ -134,8 +177,9 @@ pub async fn find_last(
 ) -> Result<Option<ImportRow>, sqlx::Error> {
     sqlx::query_as!(
         ImportRow,
-        "SELECT state, bytes_total, bytes_done, origin, added, known, failed, problems, error, started_at, updated_at
-         FROM data_imports WHERE user_id = $1 ORDER BY id DESC LIMIT 1",
+        r#"SELECT id, state, bytes_total, bytes_done, origin, added, known, failed, documents, changed, skipped, problems,
+                  report IS NOT NULL AS "has_report!", error, started_at, updated_at
+           FROM data_imports WHERE user_id = $1 ORDER BY id DESC LIMIT 1"#,
         user.0
     )
     .fetch_optional(conn)
