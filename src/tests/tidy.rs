@@ -305,6 +305,7 @@ const HOUSE: [&[&str]; 26] = [
     &["db", "postgres"],
     &["config"],
     &["clock", "encoder", "input", "metrics", "panics", "seal"],
+    &["texts"],
 ];
 
 #[test]
@@ -379,10 +380,10 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 891;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 897;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 48_100;
+const LINES_OF_TESTS_MAX: usize = 48_700;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {
