@@ -14,8 +14,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::{Problem, wrong_method};
 use super::{
-    AppState, address, api, auth, calls, cors, downloads, forms, headers, health, host, mcp,
-    metrics, oauth, observe, pages, session, unread,
+    AppState, address, api, auth, calls, cors, downloads, forms, frozen, headers, health, host,
+    mcp, metrics, oauth, observe, pages, session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -87,6 +87,7 @@ fn guarded(routes: Router<AppState>, state: &AppState) -> Router<AppState> {
         .layer(from_fn_with_state(state.clone(), auth::scope_agent))
         .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
+        .layer(from_fn_with_state(state.clone(), frozen::end_calls))
 }
 
 /// For OAuth clients.
@@ -192,6 +193,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()
+                .layer(from_fn_with_state(state.clone(), frozen::end_visits))
                 .layer(from_fn_with_state(state.clone(), host::check))
                 .layer(from_fn_with_state(state.clone(), auth::check_origin))
                 .layer(session::layer(state))
