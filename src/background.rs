@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
 use keepsake::jobs::{self, JobWork, Runner};
-use keepsake::queue;
+use keepsake::queue::{self, runs::store::RunSums};
 use keepsake::wiring::{self, Database};
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::watch;
@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use super::terminal::print_lines;
 
 const RUNS_SHOWN: i64 = 100;
+/// Runs are added to a row of the last minutes: what ended within this time is compared.
+const RUNS_COMPARED: Duration = Duration::from_secs(3_600);
 /// While another process runs the job.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -59,7 +61,8 @@ pub async fn runs(config: &Config) -> anyhow::Result<()> {
     .await
 }
 
-/// Runs a job until none of its work is due, for one account or for all that have work. Waits for runs in other processes.
+/// Runs a job until none of its work is due, for one account or for all that have work. Waits for runs in other processes, and
+/// reports what all of them have done.
 pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Result<()> {
     let job = jobs::find(name).with_context(|| {
         let names: Vec<&str> = jobs::JOBS.iter().map(|job| job.name).collect();
@@ -82,20 +85,23 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             None => None,
         };
         let context = database.services(config)?.for_jobs();
+        let since = wiring::now() - RUNS_COMPARED;
+        let sum = async || -> anyhow::Result<RunSums> {
+            let mut conn = database.db.system_connection().await?;
+            Ok(queue::runs::store::sum(&mut conn, name, user, since).await?)
+        };
+        let before = sum().await?;
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);
         let (mut ran, mut told) = (runner.run_due().await?, None);
-        let ran = loop {
+        loop {
             let mut conn = database.db.system_connection().await?;
             let now = wiring::now();
             let others = queue::store::count_in_progress(&mut conn, name, user, now).await?;
             drop(conn);
             if others.runs == 0 {
-                if told.is_some() {
-                    ran.problem = ran.problem.or(others.problem);
-                }
-                break ran;
+                break;
             }
             if told.as_ref() != Some(&others) {
                 eprintln!(
@@ -106,9 +112,24 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             }
             tokio::time::sleep(LOOK_EVERY).await;
             ran.add(runner.run_due().await?);
-        };
-        println!("{name}\t{} done\t{} failed", ran.done, ran.failed);
-        match ran.problem {
+        }
+        // Of every process: a server may have taken the work first.
+        let after = sum().await?;
+        let (done, failed) = (after.done - before.done, after.failed - before.failed);
+        println!("{name}\t{done} done\t{failed} failed");
+        if after == before {
+            let last = before.ended_at.map_or_else(String::new, |at| {
+                format!(
+                    "; runs of the last hour, the last until {}: {} done, {} failed",
+                    at.format(&Rfc3339).unwrap_or_default(),
+                    before.done,
+                    before.failed
+                )
+            });
+            eprintln!("nothing of {name} was due{last}");
+        }
+        let of_others = after.problem.filter(|_| after.failures > before.failures);
+        match ran.problem.or(of_others) {
             Some(problem) => bail!("{name} failed: {problem}"),
             None => Ok(()),
         }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FOUND = HERE.parent.parent / "target/reliability"
-SERIES = ("kills", "load", "providers", "sessions", "at_once", "recovery", "hostile", "poison")
+SERIES = ("kills", "load", "providers", "sessions", "at_once", "recovery", "hostile", "poison", "frozen")
 
 
 def main():

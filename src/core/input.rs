@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::texts::is_blank;
+
 /// One input that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{sentence}")]
@@ -43,21 +45,18 @@ pub fn check_text(field: &'static str, text: &str, limit_chars: usize) -> Result
     Ok(())
 }
 
-/// Like [`check_text`], and refuses empty or blank text. Returns the text trimmed.
+/// Like [`check_text`], and refuses text of which nothing can be seen. Returns the text trimmed.
 pub fn required_text<'a>(
     field: &'static str,
     text: &'a str,
     limit_chars: usize,
 ) -> Result<&'a str, Invalid> {
     check_text(field, text, limit_chars)?;
-    match text.trim() {
-        "" => Err(Invalid::new(
-            field,
-            "required",
-            format!("`{field}` is empty; give 1 to {limit_chars} characters."),
-        )),
-        trimmed => Ok(trimmed),
+    if is_blank(text) {
+        let sentence = format!("`{field}` is empty; give 1 to {limit_chars} characters.");
+        return Err(Invalid::new(field, "required", sentence));
     }
+    Ok(text.trim())
 }
 
 /// Turns an error's clause into a sentence for people.

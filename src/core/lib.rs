@@ -31,5 +31,6 @@ pub mod seal;
 pub mod search;
 pub mod services;
 pub mod sessions;
+pub mod texts;
 pub mod tools;
 pub mod webhooks;

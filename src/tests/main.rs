@@ -44,6 +44,7 @@ mod sources;
 mod storage;
 mod support;
 mod teams;
+mod texts;
 mod tidy;
 mod turns;
 mod webhooks;

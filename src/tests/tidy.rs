@@ -309,6 +309,7 @@ const HOUSE: [&[&str]; 26] = [
     &["db", "postgres"],
     &["config"],
     &["clock", "encoder", "input", "metrics", "panics", "seal"],
+    &["texts"],
 ];
 
 #[test]
@@ -383,10 +384,10 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 895;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 901;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 48_981;
+const LINES_OF_TESTS_MAX: usize = 49_600;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {

@@ -168,7 +168,7 @@ async fn admit(
 }
 
 /// For errors that occur before a page can be rendered.
-fn in_plain_text(problem: Problem) -> Response {
+pub(super) fn in_plain_text(problem: Problem) -> Response {
     let retry_after = problem.retry_after_s().unwrap_or_default().to_string();
     let headers = [(header::RETRY_AFTER, retry_after)];
     (problem.status, headers, problem.detail).into_response()

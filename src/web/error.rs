@@ -149,9 +149,14 @@ impl From<ActorRefusal> for Problem {
             ActorRefusal::MemoryOffForUser
             | ActorRefusal::MemoryOffForAgent
             | ActorRefusal::NotAdmin
-            | ActorRefusal::ReadOnlyBrowser => StatusCode::FORBIDDEN,
+            | ActorRefusal::ReadOnlyBrowser
+            | ActorRefusal::ReadOnlyTeam => StatusCode::FORBIDDEN,
         };
-        Self::new(status, refusal.code(), sentence(&refusal.to_string()))
+        let said = match refusal {
+            ActorRefusal::ReadOnlyTeam => refusal.to_string(),
+            _ => sentence(&refusal.to_string()),
+        };
+        Self::new(status, refusal.code(), said)
     }
 }
 
@@ -202,6 +207,7 @@ impl From<ToolError> for Problem {
                 };
                 return Self::new(status, code, words);
             }
+            ToolError::Lent(words) => return Self::new(StatusCode::FORBIDDEN, code, words),
             ToolError::Database(error) => return error.into(),
             ToolError::NotAllowedAnyMore(refusal) => return refusal.into(),
             ToolError::UnknownTool { .. }
@@ -216,10 +222,9 @@ impl From<ToolError> for Problem {
                 return Self { current: Some(Box::new(current)), ..problem };
             }
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,
-            ToolError::MissingScope(_)
-            | ToolError::MemoryOff(_)
-            | ToolError::TooManyUsers(_)
-            | ToolError::Lent(_) => StatusCode::FORBIDDEN,
+            ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
+                StatusCode::FORBIDDEN
+            }
             ToolError::NotJson(_) => StatusCode::BAD_REQUEST,
             ToolError::Embedding(error) => return error.into(),
             ToolError::Quota(error) => return error.into(),

@@ -11,6 +11,7 @@ mod cors;
 mod downloads;
 mod error;
 mod forms;
+mod frozen;
 mod gate;
 mod headers;
 mod health;

@@ -16,8 +16,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::{Problem, wrong_method};
 use super::{
-    AppState, address, api, auth, calls, cors, downloads, forms, headers, health, host, mcp,
-    metrics, oauth, observe, pages, session, subpath, unread,
+    AppState, address, api, auth, calls, cors, downloads, forms, frozen, headers, health, host,
+    mcp, metrics, oauth, observe, pages, session, subpath, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -96,6 +96,7 @@ fn guarded(routes: Router<AppState>, state: &AppState) -> Router<AppState> {
         .layer(from_fn_with_state(state.clone(), auth::scope_agent))
         .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
+        .layer(from_fn_with_state(state.clone(), frozen::end_calls))
 }
 
 /// For OAuth clients.
@@ -202,6 +203,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()
+                .layer(from_fn_with_state(state.clone(), frozen::end_visits))
                 .layer(from_fn_with_state(state.clone(), host::check))
                 .layer(from_fn_with_state(state.clone(), auth::check_origin))
                 .layer(session::layer(state))

@@ -36,9 +36,12 @@ pub fn Team(
         }
     });
     let leader = team.leader.map(|leader| {
+        let read_only = leader.is_read_only.then_some(
+            " The team is read-only: it writes nothing, in its own memory neither.",
+        );
         view! {
             <p>
-                "It can find and read the own memories of " {mate(&leader)} ", since " <When moment=leader.since.clone() /> "."
+                "It can find and read the own memories of " {mate(&leader)} ", since " <When moment=leader.since.clone() /> "." {read_only}
             </p>
             <form method="post" action=path.clone()>
                 <input type="hidden" name="tie" value=leader.id />
@@ -47,6 +50,20 @@ pub fn Team(
         }
     });
     let is_first = team.members.is_empty();
+    let (told_writes, action, label) = match team.is_read_only {
+        true => {
+            ("Members write nothing, in their own memory neither.", "writable", "Let members write")
+        }
+        false => ("Members write to their own memory.", "read_only", "Make members read-only"),
+    };
+    let writes = (!is_first || team.invitations > 0 || team.is_read_only).then(|| {
+        view! {
+            <form class="switch" method="post" action=path.clone()>
+                <span>{told_writes}</span>
+                <button type="submit" name="action" value=action>{label}</button>
+            </form>
+        }
+    });
     let members = team.members.into_iter().map(|member| {
         view! {
             <li>
@@ -106,6 +123,7 @@ pub fn Team(
                 {lends} {is_first.then_some(" With the first member or invitation, its new memories become its own (own_first).")}
             </p>
             <ul class="team">{members}</ul>
+            {writes}
             {add}
             {take_back}
             <form method="post" action=path>

@@ -33,6 +33,11 @@ pub fn Join() -> impl IntoView {
 
 fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
     let leader = page.leader;
+    let read_only = page.is_read_only.then(|| {
+        view! {
+            <li>"This team is read-only: while your agent is in it, it can write nothing, in your own memory neither."</li>
+        }
+    });
     let inviting = match page.person {
         Some(person) => {
             view! { <bdi>{person}</bdi> " invites one of your agents to the team of " }.into_any()
@@ -72,6 +77,7 @@ fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
         <p class="lead">{inviting} <bdi><strong>{leader.clone()}</strong></bdi> "."</p>
         <ul class="points">
             <li>"It can find and read the own memories of " <bdi>{leader.clone()}</bdi> ", ranked after its own. It cannot change them."</li>
+            {read_only}
             <li>"The other side sees none of your memories and none of your agent's queries. The Activity of both of you shows that it read something."</li>
             <li>"Memories of the team are marked as written by somebody else."</li>
             <li>"Both of you can end this at any time on the page Agents & tokens. It takes effect at once."</li>

@@ -14,6 +14,8 @@ pub struct TeamView {
     pub own_count: i64,
     /// Agents of the same person that could join.
     pub candidates: Vec<(i64, String)>,
+    /// Its members write nothing, in their own memory neither.
+    pub is_read_only: bool,
 }
 
 /// The agent on the other side.
@@ -25,6 +27,8 @@ pub struct TeamMate {
     /// Whose it is, where that is somebody else.
     pub person: Option<String>,
     pub since: Moment,
+    /// The leader lets members write nothing.
+    pub is_read_only: bool,
 }
 
 /// Where the link of an invitation leads.
@@ -32,6 +36,7 @@ pub struct TeamMate {
 pub struct JoinPage {
     pub leader: String,
     pub person: Option<String>,
+    pub is_read_only: bool,
     /// Agents of the person who has opened it.
     pub agents: Vec<(i64, String)>,
 }

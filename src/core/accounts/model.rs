@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 
 use super::agent_settings::AgentSettings;
 use crate::clock::Zone;
+use crate::db::actor::READ_ONLY_TEAM;
 use crate::input::{Invalid, check_text, required_text};
 
 pub const EMAIL_CHARS_MAX: usize = 254;
@@ -469,11 +470,11 @@ impl LentMemory {
         self.user_id != reader
     }
 
-    /// Why a write to it is refused (GoClaw's wording for teams).
+    /// Why a write to it is refused, as clients are told it.
     pub fn refusal(&self) -> &'static str {
         match self.leader {
-            Some(_) => "memory is read-only for team members",
-            None => "memory of the global pool is read-only",
+            Some(_) => READ_ONLY_TEAM,
+            None => "Memory of the global pool is read-only.",
         }
     }
 }

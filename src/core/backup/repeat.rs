@@ -97,6 +97,7 @@ fn is_given(what: NotedAct) -> bool {
         Act::AccountEnabled
             | Act::AdminPromoted
             | Act::AgentOn
+            | Act::TeamWritable
             | Act::MemoryOn
             | Act::ChatOn
             | Act::EmbeddingsOn
@@ -117,6 +118,11 @@ async fn revoke(
         Act::TokenRevoked => return Ok(accounts.revoke_again(Some(user), TokenId(id)).await?),
         Act::ServiceTokenRevoked => return Ok(accounts.revoke_again(None, TokenId(id)).await?),
         Act::TeamLeft => return Ok(accounts.leave_again(user, id).await?),
+        Act::TeamReadOnly | Act::TeamWritable => {
+            let read_only = note.what == Act::TeamReadOnly;
+            accounts.make_team_read_only(user, AgentId(id), read_only).await?;
+            return Ok(true);
+        }
         Act::WebhookDeleted => return Ok(webhooks::delete_again(db, user, id, now).await?),
         Act::AgentOff | Act::AgentOn => {
             let on = note.what == Act::AgentOn;

@@ -13,6 +13,7 @@ use crate::memories::learned::{self, Guess};
 use crate::memories::{ItemId, ItemSource, Period, Trust, replace_in};
 use crate::sessions::StoredMessage;
 use crate::sessions::model::SessionExtraction;
+use crate::texts::is_same;
 
 /// Lower than a model's, since phrases understand nothing.
 const CONFIDENCE: i16 = 60;
@@ -37,7 +38,7 @@ pub(super) fn make(
     let mut made = MadeGuesses { new: Vec::new(), made_before: 0 };
     for statement in fallback::statements(messages).into_iter().chain(open) {
         let sentence = statement.sentence;
-        if known.iter().any(|guess| guess.content == sentence) {
+        if known.iter().any(|guess| is_same(&guess.content, &sentence)) {
             made.made_before += 1;
             continue;
         }

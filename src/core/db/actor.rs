@@ -13,7 +13,12 @@ use crate::clock::SharedClock;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An agent, by token id.
-    Agent { user: UserId, token_id: i64 },
+    Agent {
+        user: UserId,
+        token_id: i64,
+        /// The call writes, which the leader of the agent's team can forbid.
+        writes: bool,
+    },
     /// A job on behalf of an agent: applies the agent's scope, without checking its token.
     OnBehalf { user: UserId, agent_id: i64 },
     /// An operator, by service token id.
@@ -28,6 +33,9 @@ pub enum Actor {
         manages_memory: bool,
     },
 }
+
+/// GoClaw's words, which its clients may look for: passed on as they are.
+pub const READ_ONLY_TEAM: &str = "memory is read-only for team members";
 
 /// Why an actor is not allowed to act any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +62,9 @@ pub enum ActorRefusal {
         "an admin has made the memory browser read-only; nothing was changed. Memories can still be deleted on the page Your data"
     )]
     ReadOnlyBrowser,
+    /// Of a team whose members write nothing.
+    #[error("{READ_ONLY_TEAM}")]
+    ReadOnlyTeam,
 }
 
 impl ActorRefusal {
@@ -68,6 +79,7 @@ impl ActorRefusal {
             Self::SignedOut => "signed_out",
             Self::NotAdmin => "not_admin",
             Self::ReadOnlyBrowser => "read_only_browser",
+            Self::ReadOnlyTeam => "read_only_memory",
         }
     }
 }
@@ -91,6 +103,7 @@ impl ActorRefusal {
             "signed_out" => Self::SignedOut,
             "not_admin" => Self::NotAdmin,
             "read_only_browser" => Self::ReadOnlyBrowser,
+            "read_only_team" => Self::ReadOnlyTeam,
             _ => Self::Unknown,
         })
     }
@@ -119,8 +132,12 @@ impl Authority {
     /// SQL that raises an error unless the actor is allowed to act on the rows of `account`.
     pub(super) fn check(&self, account: Option<UserId>) -> String {
         match &self.actor {
-            Actor::Agent { user, token_id } => {
-                store::requiring_token(*user, *token_id, &self.now())
+            Actor::Agent { user, token_id, writes } => {
+                let check = store::requiring_token(*user, *token_id, &self.now());
+                match writes {
+                    true => check + store::REQUIRING_TEAM_WRITES,
+                    false => check,
+                }
             }
             Actor::OnBehalf { user, agent_id } => store::entering_scope(*user, *agent_id),
             Actor::Operator { token_id } => {
@@ -186,6 +203,15 @@ pub fn require_admin() {
     in_scope(|scope| {
         if let Some(Actor::Person { is_admin_act, .. }) = &mut *locked(&scope.actor) {
             *is_admin_act = true;
+        }
+    });
+}
+
+/// From now on, every transaction of the current scope requires that its agent may write at all.
+pub fn require_team_writes() {
+    in_scope(|scope| {
+        if let Some(Actor::Agent { writes, .. }) = &mut *locked(&scope.actor) {
+            *writes = true;
         }
     });
 }

@@ -16,6 +16,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
+use super::pulse::{DatabaseWait, Pulse};
 use super::{ACQUIRE_TIMEOUT, ACQUIRE_TIMEOUT_OF_COMMANDS, PoolUse, citus, store};
 
 /// Connections are closed at this age, because PostgreSQL's memory for each grows.
@@ -28,7 +29,33 @@ const TIDIED_EVERY: Duration = Duration::from_secs(60);
 /// First and last pause between attempts to connect while PostgreSQL starts; doubled each time.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
 
-type PooledConnection = Object<Connector>;
+/// A connection of the pool, while it is used.
+struct PooledConnection {
+    conn: Object<Connector>,
+    pulse: Pulse,
+    _wait: DatabaseWait,
+}
+
+impl PooledConnection {
+    /// Closes it: whatever PostgreSQL still runs ends.
+    fn close(self) {
+        drop(Object::take(self.conn));
+    }
+}
+
+impl Deref for PooledConnection {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.conn
+    }
+}
+
+impl DerefMut for PooledConnection {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.conn
+    }
+}
 
 #[derive(Clone)]
 pub(super) struct Lender {
@@ -36,7 +63,10 @@ pub(super) struct Lender {
     pool: Pool<Connector>,
     /// How long a connection is waited for.
     patience: Duration,
+    /// Waits while the database is frozen: what has begun goes on.
+    outlasts: bool,
     tidied: Arc<Mutex<Instant>>,
+    pulse: Pulse,
 }
 
 pub(super) struct Connector {
@@ -45,6 +75,7 @@ pub(super) struct Connector {
     trusted_for: Duration,
     /// When a connection was last found lost: those used before are pinged first.
     lost: Mutex<Option<Instant>>,
+    pulse: Pulse,
 }
 
 impl Lender {
@@ -54,30 +85,53 @@ impl Lender {
         options: PgConnectOptions,
         max: u32,
         trusted_for: Duration,
+        pulse: &Pulse,
     ) -> Self {
-        let connector = Connector { options, trusted_for, lost: Mutex::default() };
+        let connector =
+            Connector { options, trusted_for, lost: Mutex::default(), pulse: pulse.clone() };
         let pool =
             Pool::builder(connector).max_size(max as usize).queue_mode(QueueMode::Lifo).build();
         Self {
             name,
             pool: pool.expect("without time limits of its own a pool needs no runtime"),
             patience: ACQUIRE_TIMEOUT,
+            outlasts: false,
             tidied: Arc::new(Mutex::new(Instant::now())),
+            pulse: pulse.clone(),
         }
     }
 
     pub fn patient(&self) -> Self {
-        Self { patience: ACQUIRE_TIMEOUT_OF_COMMANDS, ..self.clone() }
+        Self { patience: ACQUIRE_TIMEOUT_OF_COMMANDS, outlasts: true, ..self.clone() }
+    }
+
+    /// For jobs, and for responses that are streamed.
+    pub fn outlasting(&self) -> Self {
+        Self { outlasts: true, ..self.clone() }
     }
 
     async fn lend(&self) -> Result<PooledConnection, sqlx::Error> {
         self.close_unused();
-        match timeout(self.patience, self.pool.get()).await {
-            Ok(Ok(lent)) => Ok(lent),
-            Ok(Err(PoolError::Backend(error))) => Err(error),
-            Ok(Err(PoolError::Closed)) => Err(sqlx::Error::PoolClosed),
-            Ok(Err(_)) | Err(_) => Err(sqlx::Error::PoolTimedOut),
+        let _wait = self.pulse.wait();
+        if self.outlasts {
+            timeout(ACQUIRE_TIMEOUT_OF_COMMANDS, self.pulse.thawed()).await.ok();
         }
+        let got = async {
+            tokio::select! {
+                got = timeout(self.patience, self.pool.get()) => got.ok(),
+                () = self.pulse.frozen(), if !self.outlasts => None,
+            }
+        };
+        match got.await {
+            Some(Ok(conn)) => Ok(PooledConnection { conn, pulse: self.pulse.clone(), _wait }),
+            Some(Err(PoolError::Backend(error))) => Err(error),
+            Some(Err(PoolError::Closed)) => Err(sqlx::Error::PoolClosed),
+            Some(Err(_)) | None => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
+    pub async fn given_up(&self) {
+        self.pulse.given_up().await;
     }
 
     pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
@@ -112,6 +166,7 @@ impl Lender {
         let mut tx = Tx(Some(self.lend().await?));
         let begin = AssertSqlSafe(statements.to_owned()).into_sql_str();
         PgTransactionManager::begin(&mut tx, Some(begin)).await?;
+        self.pulse.note_answer();
         Ok(tx)
     }
 
@@ -171,7 +226,7 @@ impl Lookup {
         if !self.lender.has_lost(error) {
             return Ok(None);
         }
-        drop(PooledConnection::take(self.lent));
+        self.lent.close();
         Ok(Some(self.lender.look_up().await?))
     }
 }
@@ -214,6 +269,7 @@ impl Manager for Connector {
                 connected => {
                     let mut conn = connected?;
                     citus::skip_generic_plans(&mut conn).await?;
+                    self.pulse.note_answer();
                     return Ok(conn);
                 }
             }
@@ -229,6 +285,7 @@ impl Manager for Connector {
         let unused = used.last_used();
         if unused > self.trusted_for || self.has_lost_one_within(unused) {
             Box::pin(conn.ping()).await?;
+            self.pulse.note_answer();
         }
         Ok(())
     }
@@ -266,7 +323,7 @@ impl Drop for LentConnection {
 /// with an abandoned statement: it is closed, and PostgreSQL cancels the statement.
 fn give_back_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
     let Ok(runtime) = Handle::try_current() else {
-        return drop(PooledConnection::take(conn));
+        return conn.close();
     };
     runtime.spawn(async move {
         let answered = async {
@@ -275,8 +332,9 @@ fn give_back_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
                 false => conn.ping().await.is_ok(),
             }
         };
-        if timeout(GIVE_BACK_MAX, answered).await != Ok(true) {
-            drop(PooledConnection::take(conn));
+        match timeout(GIVE_BACK_MAX, answered).await {
+            Ok(true) => conn.pulse.note_answer(),
+            _ => conn.close(),
         }
     });
 }
@@ -289,14 +347,20 @@ const UNENDED: &str = "it has its connection until it has ended";
 impl Tx {
     pub async fn commit(mut self) -> Result<(), sqlx::Error> {
         PgTransactionManager::commit(&mut self).await?;
-        self.0 = None;
+        self.give_back();
         Ok(())
     }
 
     pub async fn rollback(mut self) -> Result<(), sqlx::Error> {
         PgTransactionManager::rollback(&mut self).await?;
-        self.0 = None;
+        self.give_back();
         Ok(())
+    }
+
+    fn give_back(&mut self) {
+        if let Some(conn) = self.0.take() {
+            conn.pulse.note_answer();
+        }
     }
 }
 
@@ -322,7 +386,7 @@ impl Drop for Tx {
         };
         // `BEGIN` was cancelled: closing the connection ends whatever PostgreSQL still runs and the locks it holds.
         if PgTransactionManager::get_transaction_depth(&conn) == 0 {
-            return drop(PooledConnection::take(conn));
+            return conn.close();
         }
         PgTransactionManager::start_rollback(&mut conn);
         give_back_if_alive(conn, false);

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod citus;
 mod lender;
+mod pulse;
 mod store;
 mod violation;
 
@@ -25,6 +26,8 @@ use crate::metrics;
 use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
+use pulse::Pulse;
+pub use pulse::StatementTimeouts;
 use violation::has_code;
 pub use violation::{constraint_of, is_of_a_gone_user};
 
@@ -71,20 +74,6 @@ const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The same for a command that works for minutes ([`Db::patient`]).
 const ACQUIRE_TIMEOUT_OF_COMMANDS: Duration = Duration::from_secs(60);
-
-/// How long one statement may run, including waiting for locks, before PostgreSQL cancels it (DESIGN §11).
-#[derive(Clone, Copy, Debug)]
-pub struct StatementTimeouts {
-    pub request: Duration,
-    /// For background jobs and commands, which work in steps.
-    pub job: Duration,
-}
-
-impl Default for StatementTimeouts {
-    fn default() -> Self {
-        Self { request: Duration::from_secs(5), job: Duration::from_secs(60) }
-    }
-}
 
 /// Why a database cannot be used. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -384,24 +373,34 @@ impl Db {
         };
         let of_app = of_role("keepsake_app");
         let of_system = of_role("keepsake_system");
+        let pulse = Pulse::new(of_system.clone(), timeouts.silence);
+        let lender = |name, options: &PgConnectOptions, max, trusted_for| {
+            Lender::new(name, options.clone(), max, trusted_for, &pulse)
+        };
+        let again = TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN;
         Self {
-            app: Lender::new(APP, of_app, APP_CONNECTIONS_MAX, TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN),
-            tokens: Lender::new(
-                TOKENS,
-                of_system.clone(),
-                TOKEN_CONNECTIONS_MAX,
-                TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN,
-            ),
-            system: Lender::new(SYSTEM, of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
+            app: lender(APP, &of_app, APP_CONNECTIONS_MAX, again),
+            tokens: lender(TOKENS, &of_system, TOKEN_CONNECTIONS_MAX, again),
+            system: lender(SYSTEM, &of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
             job_timeout: timeouts.job,
             own_timeout: None,
             lent_to: None,
         }
     }
 
+    /// Ends once the database has not answered for some seconds ([`pulse`]).
+    pub async fn given_up(&self) {
+        self.app.given_up().await;
+    }
+
     /// With the statement timeout of background jobs and commands; shares the connections.
     pub fn with_job_timeout(&self) -> Self {
-        Self { own_timeout: Some(self.job_timeout), ..self.clone() }
+        Self {
+            app: self.app.outlasting(),
+            system: self.system.outlasting(),
+            own_timeout: Some(self.job_timeout),
+            ..self.clone()
+        }
     }
 
     /// Waits longer for a connection, for a command whose work would be lost; shares the connections.

@@ -186,6 +186,9 @@ pub async fn write_as(conn: &mut PgConnection, owner: Option<i64>) -> Result<(),
 
 pub const ASYNC_COMMIT: &str = "SELECT set_config('synchronous_commit', 'off', true);";
 
+/// After [`requiring_token`].
+pub const REQUIRING_TEAM_WRITES: &str = "SELECT require_team_writes();";
+
 pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
 
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {

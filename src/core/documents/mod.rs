@@ -31,6 +31,8 @@ use crate::db::{Db, Tx};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 use crate::memories::ProjectId;
+use crate::search::reader::on_a_thread;
+use crate::texts::edit;
 use store::NewRevision;
 
 /// Reads and changes users' documents.
@@ -162,26 +164,26 @@ impl Documents {
         Ok(document)
     }
 
-    /// Replaces a document's text by `change` of its current text.
+    /// Replaces a document's text by `change` of its current text, and passes on what else `change` returns.
     ///
     /// # Errors
     /// The errors of `change`, or [`DocumentError::NotFound`].
-    pub async fn edit(
+    pub async fn edit<T: Send + 'static>(
         &self,
         user: UserId,
         by: ChangeAuthor<'_>,
         path: &DocumentPath,
-        change: impl FnOnce(&str) -> Result<String, DocumentError>,
-    ) -> Result<FullDocument, DocumentError> {
+        change: impl FnOnce(&str) -> Result<(String, T), DocumentError> + Send + 'static,
+    ) -> Result<(FullDocument, T), DocumentError> {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
         let before = read_in(&mut tx, user, path, self.project).await?;
-        let content = change(&before.content)?;
+        let (content, told) = on_a_thread(move || change(&before.content)).await??;
         check_content("content", &content)?;
         let document = self.change(&mut tx, user, by, before.document, &content, now).await?;
         finish(tx, by, &[document.id]).await?;
-        Ok(FullDocument { document, content })
+        Ok((FullDocument { document, content }, told))
     }
 
     /// Archives a document, or all in a folder. Returns how many.
@@ -309,8 +311,7 @@ impl Documents {
         let there = store::find(&mut *conn, user, path, true, self.project).await?;
         match read_found(&mut *conn, user, there).await {
             Ok(there) => {
-                let content =
-                    format!("{}\n{text}", there.content.trim_end_matches('\n').to_owned() + "\n");
+                let content = edit::append(&there.content, text);
                 check_content("content", &content)?;
                 let trust = by.trust.min(there.document.trust);
                 let by = ChangeAuthor { trust, ..by };

@@ -15,6 +15,7 @@ use crate::embedding::Embeddings;
 use crate::memories::passages;
 use crate::memories::write::{DocumentLines, NewSource, SourceOwner, write};
 use crate::search::reader::on_a_thread;
+use crate::texts::edit::count_line_ends;
 
 /// Limit of a part (GoClaw's).
 const PART_CHARS_MAX: usize = 1_000;
@@ -49,7 +50,7 @@ pub fn cut(text: &str) -> Vec<TextPiece> {
 }
 
 fn lines_in(text: &str) -> i32 {
-    text.bytes().filter(|b| *b == b'\n').count() as i32
+    count_line_ends(text) as i32
 }
 
 /// Splits before headings.
@@ -100,7 +101,7 @@ pub async fn set(
                 first_line: piece.lines.0,
                 last_line: piece.lines.1,
             }),
-            ..NewSource::new("document", &piece.text, None, &[], now)
+            ..NewSource::new("document", &piece.text, None, &[], now).compared_exactly()
         };
         match by_hash.get_mut(&source.content_hash).and_then(Vec::pop) {
             Some(id) => stay.push((id, piece.lines)),

@@ -25,6 +25,7 @@ use crate::clock::SharedClock;
 use crate::db::{Db, write_as};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
+use crate::texts::is_same;
 
 /// Archives an item. Idempotent (Nova §3.2.4). The call's activity record is committed in the same transaction.
 ///
@@ -142,7 +143,7 @@ impl Correction {
             self.tags.as_deref().unwrap_or(&old.tags),
         )?;
         // What was true of the old text, and until when it was of use, says nothing of another text.
-        let was = match item.content() == old.content {
+        let was = match is_same(item.content(), &old.content) {
             true => (old.period, old.expires_at.map(Expiry::At)),
             false => Default::default(),
         };
@@ -201,7 +202,7 @@ pub async fn correct(
     let old = found.ok_or(MemoryError::NotFound(id))?;
     check_active(&old, now)?;
     let new = correction.of(&old)?;
-    let is_same = new.content() == old.content
+    let is_same = is_same(new.content(), &old.content)
         && Some(new.theme().as_str()) == old.theme.as_deref()
         && new.key().map(ItemKey::as_str) == old.key.as_deref()
         && new.item_type() == old.item_type;
@@ -244,6 +245,7 @@ pub async fn correct(
             superseded: None,
             corrected: None,
             put_aside_for: None,
+            stays: None,
             trust: renewed.trust,
             embedding: states[0].state,
         }

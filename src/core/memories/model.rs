@@ -14,6 +14,7 @@ use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::accounts::AgentId;
 use crate::input::{Invalid, check_text, required_text};
+use crate::texts::{comparable, is_same};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
 pub const TAGS_MAX: usize = 32;
@@ -246,10 +247,15 @@ impl NewItem {
         self.yielding
     }
 
-    /// SHA-256 of the content; equal hashes are exact duplicates.
+    /// SHA-256 of the content as it is compared; equal hashes are duplicates.
     pub fn content_hash(&self) -> [u8; 32] {
-        Sha256::digest(self.content.as_bytes()).into()
+        hash_of(&self.content)
     }
+}
+
+/// See [`NewItem::content_hash`].
+pub(super) fn hash_of(content: &str) -> [u8; 32] {
+    Sha256::digest(comparable(content).as_bytes()).into()
 }
 
 /// Trims and deduplicates tags, keeping their order.
@@ -264,7 +270,7 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
     let mut parsed: Vec<String> = Vec::with_capacity(tags.len());
     for tag in tags {
         let tag = required_text("tags", tag, TAG_CHARS_MAX)?;
-        if !parsed.iter().any(|p| p == tag) {
+        if !parsed.iter().any(|known| is_same(known, tag)) {
             parsed.push(tag.to_owned());
         }
     }
@@ -346,11 +352,13 @@ impl MemoryItem {
 
     /// Whether it says the same as a new item, for as long, in the same place.
     pub(super) fn says_what(&self, new: &NewItem) -> bool {
-        self.content == new.content()
+        let has_its_tags = self.tags.len() == new.tags().len()
+            && self.tags.iter().zip(new.tags()).all(|(tag, other)| is_same(tag, other));
+        is_same(&self.content, new.content())
+            && has_its_tags
             && self.item_type == new.item_type()
             && self.theme.as_deref() == Some(new.theme().as_str())
             && self.key.as_deref() == new.key().map(ItemKey::as_str)
-            && self.tags == new.tags()
             && self.period == new.period()
     }
 
@@ -493,9 +501,10 @@ mod tests {
 
     #[test]
     fn tags_are_trimmed_and_kept_once() {
-        let tags = ["a ", "b", "a"].map(str::to_owned);
-        assert_eq!(parse_tags(&tags).expect("valid"), ["a", "b"]);
+        let tags = ["a ", "b", "a", "é", "e\u{301}", "b\u{200b}"].map(str::to_owned);
+        assert_eq!(parse_tags(&tags).expect("valid"), ["a", "b", "é"]);
         assert!(parse_tags(&vec!["x".to_owned(); 33]).is_err());
         assert!(parse_tags(&[" ".to_owned()]).is_err());
+        assert!(parse_tags(&["\u{200b}".to_owned()]).is_err());
     }
 }

@@ -7,6 +7,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::trust::Trust;
 use crate::input::{Invalid, check_text};
+use crate::texts::is_ignored;
 
 pub const KEY_CHARS_MAX: usize = 128;
 pub const SOURCE_CONTEXT_CHARS_MAX: usize = 2_000;
@@ -58,7 +59,8 @@ pub fn key_form(key: &str) -> String {
 /// `joint`, and [`signs`] by words. Idempotent.
 pub(super) fn slug(text: &str, joint: char) -> String {
     // Lower-casing may produce decomposed characters, so the text is normalized again.
-    let text: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    let seen = text.chars().filter(|c| !is_ignored(*c));
+    let text: String = seen.nfkc().flat_map(char::to_lowercase).nfkc().collect();
     let is_replaced =
         |c: char| !c.is_alphanumeric() && !is_combining_mark(c) && (c != '_' || joint == '_');
     let mut words: Vec<&str> = Vec::new();
@@ -260,13 +262,16 @@ mod tests {
             ("salt + pepper", Some("salt_pepper")),
             ("a+b", Some("a_b")),
             ("## Heading ##", Some("heading")),
+            ("home\u{200b}_city\u{feff}", Some("home_city")),
+            ("Cafe\u{301}", Some("café")),
+            ("می‌خواهم", Some("میخواهم")),
             ("", None),
             ("  ", None),
         ] {
             let parsed = ItemKey::parse(text).expect("valid");
             assert_eq!(parsed.as_ref().map(ItemKey::as_str), key, "{text:?}");
         }
-        for refused in ["!!!", "a\0b", &"x".repeat(129)] {
+        for refused in ["!!!", "\u{200b}", "a\0b", &"x".repeat(129)] {
             assert_eq!(ItemKey::parse(refused).expect_err("invalid").field, "key");
         }
     }

@@ -328,8 +328,6 @@ pub struct InProgress {
     pub runs: i64,
     /// About how many rows they have left.
     pub size: i64,
-    /// Why a run that has ended failed.
-    pub problem: Option<String>,
 }
 
 pub async fn count_in_progress(
@@ -341,9 +339,8 @@ pub async fn count_in_progress(
     sqlx::query_as!(
         InProgress,
         r#"SELECT count(*) FILTER (WHERE is_running) AS "runs!",
-                  coalesce(sum(size) FILTER (WHERE is_running), 0)::bigint AS "size!",
-                  max(problem) FILTER (WHERE NOT is_running) AS problem
-           FROM (SELECT size, problem, coalesce(lease_until BETWEEN $3 AND $4, false) AS is_running
+                  coalesce(sum(size) FILTER (WHERE is_running), 0)::bigint AS "size!"
+           FROM (SELECT size, coalesce(lease_until BETWEEN $3 AND $4, false) AS is_running
                  FROM job_queue WHERE job = $1 AND ($2::bigint IS NULL OR user_id = $2)) q"#,
         job,
         only.map(|user| user.0),

@@ -3,6 +3,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::texts::is_unseen;
+
 /// Another reading of a text.
 pub struct TextReading {
     pub text: String,
@@ -72,16 +74,6 @@ pub fn joined(text: &str) -> Option<TextReading> {
     }
     places.push(bytes.len() as u32);
     Some(TextReading { text: together, places })
-}
-
-/// Unicode's default ignorable characters.
-fn is_unseen(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E
-            | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFF8 | 0x1BCA0..=0x1BCA3
-            | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF
-    )
 }
 
 #[cfg(test)]

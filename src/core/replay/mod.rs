@@ -27,6 +27,8 @@ pub enum NotedAct {
     AdminDemoted,
     AdminPromoted,
     TeamLeft,
+    TeamReadOnly,
+    TeamWritable,
     WebhookDeleted,
     AgentOff,
     AgentOn,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connector_fetch::{page_of, title_of};
+use super::memory_search::note;
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -31,6 +32,16 @@ pub struct ConnectorSearchInput {
 pub struct ConnectorSearchOutput {
     /// The best first.
     results: Vec<Citation>,
+    /// That the answer is among these, 0 to 1; left out in a listing by date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    confidence: Option<f64>,
+    /// "probably not in memory" where it is low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// Why the search was less than it could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -69,13 +80,15 @@ impl Tool for ConnectorSearch {
             ..RawQuery::default()
         })?;
         let page = context.search.find(&call.viewer, &query).await?;
+        let note = note(&page, None);
+        let confidence = page.confidence.map(|confidence| confidence.value);
         let cite = |hit| Citation::new(&context.public_url, hit);
         let results: Vec<Citation> = page.hits.into_iter().map(cite).collect();
         if page.has_lent {
             let lent = results.iter().filter(|result| result.is_lent);
             call.read_lent(lent.map(|result| result.touched).collect());
         }
-        Ok(ConnectorSearchOutput { results })
+        Ok(ConnectorSearchOutput { results, confidence, note, degraded: page.degraded })
     }
 
     fn touched(output: &ConnectorSearchOutput) -> Vec<i64> {

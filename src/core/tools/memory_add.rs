@@ -90,15 +90,24 @@ impl AddOutput {
     pub(super) fn new(added: AddedItem, provenance: &Provenance) -> Self {
         let is_claimed =
             provenance.source == ItemSource::UserExplicit && added.trust != Trust::User;
-        let note = match (added.put_aside_for, is_claimed) {
-            (Some(holder), _) => Some(format!(
+        let mut notes: Vec<String> = Vec::new();
+        if let Some(stays) = added.stays {
+            notes.push(format!(
+                "Item {} has the same text with the type {} and keeps it; no item of another type was added.",
+                added.id.0,
+                stays.as_str()
+            ));
+        }
+        match (added.put_aside_for, is_claimed) {
+            (Some(holder), _) => notes.push(format!(
                 "Item {} of this key stays, being more trusted, confirmed or later; this one is kept beside it, archived.",
                 holder.0
             )),
-            (None, true) if provenance.context.is_none() => Some(NO_CONTEXT.to_owned()),
-            (None, true) => Some(NOT_SAID.to_owned()),
-            (None, false) => None,
-        };
+            (None, true) if provenance.context.is_none() => notes.push(NO_CONTEXT.to_owned()),
+            (None, true) => notes.push(NOT_SAID.to_owned()),
+            (None, false) => {}
+        }
+        let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let status = match added.put_aside_for {
             Some(_) => Status::Archived,
             None => Status::Active,

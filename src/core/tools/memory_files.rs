@@ -15,6 +15,7 @@ use crate::documents::{
     PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
+use crate::texts::edit::{self, NotReplaced};
 
 pub struct MemoryFiles;
 
@@ -266,34 +267,30 @@ impl Files<'_> {
 
     async fn replace(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
-        let old = given("old_str", &input.old_str)?;
-        let new = input.new_str.as_deref().unwrap_or_default();
-        if old.is_empty() {
-            let sentence = "`old_str` is empty; give the text that is to be replaced.";
-            return Err(Invalid::new("old_str", "required", sentence).into());
-        }
-        let mut line = 0;
-        let edited = self
-            .edit(&place, "new_str", |content| {
-                let mut found = content.match_indices(old.as_str());
-                let quoted: String = old.chars().take(QUOTED_CHARS_MAX).collect();
-                let Some((at, _)) = found.next() else {
-                    return Err(DocumentError::Refused(format!(
-                        "No replacement was performed, old_str `{quoted}` did not appear verbatim in {}.",
-                        place.given
-                    )));
-                };
-                if found.next().is_some() {
-                    return Err(DocumentError::Refused(format!(
-                        "No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: {}. Please ensure it is unique",
-                        places(content, old)
-                    )));
+        let old = given("old_str", &input.old_str)?.clone();
+        let new = input.new_str.clone().unwrap_or_default();
+        let shown = place.given.to_owned();
+        let edited = self.edit(&place, "new_str", move |content| {
+            let quoted: String = old.chars().take(QUOTED_CHARS_MAX).collect();
+            edit::replace(content, &old, &new, PLACES_MAX).map_err(|why| match why {
+                NotReplaced::Empty => {
+                    let sentence = "`old_str` is empty; give the text that is to be replaced.";
+                    Invalid::new("old_str", "required", sentence).into()
                 }
-                line = content[..at].matches('\n').count();
-                Ok(content.replacen(old.as_str(), new, 1))
+                NotReplaced::Missing => DocumentError::Refused(format!(
+                    "No replacement was performed, old_str `{quoted}` did not appear verbatim in {shown}."
+                )),
+                NotReplaced::NotUnique(lines) => {
+                    let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+                    DocumentError::Refused(format!(
+                        "No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: {}. Please ensure it is unique",
+                        lines.join(", ")
+                    ))
+                }
             })
-            .await?;
-        let Some(edited) = edited else {
+        });
+        let edited = edited.await?;
+        let Some((edited, line)) = edited else {
             let words = format!(
                 "Error: The path {} does not exist. Please provide a valid path.",
                 place.given
@@ -301,7 +298,7 @@ impl Files<'_> {
             return Err(refused("not_found", words));
         };
         let first = line.saturating_sub(CONTEXT_LINES);
-        let lines = edited.content.split('\n').enumerate();
+        let lines = shown_lines(&edited.content).enumerate();
         let around = lines.skip(first).take(line - first + CONTEXT_LINES + 1);
         Ok(FilesOutput {
             output: format!("The memory file has been edited.\n{}", numbered(around)),
@@ -312,29 +309,17 @@ impl Files<'_> {
     async fn insert(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let line = given("insert_line", &input.insert_line)?.0;
-        let text = given("insert_text", &input.insert_text)?;
-        let edited = self
-            .edit(&place, "insert_text", |content| {
-                let mut lines: Vec<&str> = content.split('\n').collect();
-                if lines.last() == Some(&"") {
-                    lines.pop();
-                }
-                let at = usize::try_from(line).ok().filter(|at| *at <= lines.len());
-                let Some(at) = at else {
-                    return Err(DocumentError::Refused(format!(
-                        "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {}]",
-                        lines.len()
-                    )));
-                };
-                lines.insert(at, text.trim_end_matches('\n'));
-                let mut content = lines.join("\n");
-                if !content.ends_with('\n') {
-                    content.push('\n');
-                }
-                Ok(content)
-            })
-            .await?;
-        let edited = edited.ok_or_else(|| not_there(place.given))?;
+        let text = given("insert_text", &input.insert_text)?.clone();
+        let edited = self.edit(&place, "insert_text", move |content| {
+            let inserted = edit::insert(content, line, &text).map_err(|lines| {
+                DocumentError::Refused(format!(
+                    "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {lines}]"
+                ))
+            });
+            Ok((inserted?, ()))
+        });
+        let edited = edited.await?;
+        let (edited, ()) = edited.ok_or_else(|| not_there(place.given))?;
         Ok(FilesOutput {
             output: format!("The file {} has been edited.", place.given),
             documents: vec![edited.document.id],
@@ -405,17 +390,17 @@ impl Files<'_> {
     }
 
     /// `None` if there is no such file; a folder may have that path.
-    async fn edit(
+    async fn edit<T: Send + 'static>(
         &self,
         place: &GivenPath<'_>,
         field: &'static str,
-        change: impl FnOnce(&str) -> Result<String, DocumentError>,
-    ) -> Result<Option<FullDocument>, ToolError> {
+        change: impl FnOnce(&str) -> Result<(String, T), DocumentError> + Send + 'static,
+    ) -> Result<Option<(FullDocument, T)>, ToolError> {
         let Some(path) = &place.path else {
             return Ok(None);
         };
         match self.documents.edit(self.user, self.by, path, change).await {
-            Ok(whole) => Ok(Some(whole)),
+            Ok(edited) => Ok(Some(edited)),
             Err(error) => match self.refused(path, error).await {
                 DocumentError::NotFound => Ok(None),
                 error => Err(of_field(field, error).into()),
@@ -438,7 +423,7 @@ fn view_file(
     whole: &FullDocument,
     range: Option<&[i64]>,
 ) -> Result<FilesOutput, ToolError> {
-    let lines = whole.content.split('\n').count();
+    let lines = shown_lines(&whole.content).count();
     if lines > LINES_MAX {
         let words = format!("File {shown} exceeds maximum line limit of 999,999 lines.");
         return Err(refused("too_many_lines", words));
@@ -447,7 +432,7 @@ fn view_file(
         None | Some([]) => (1, lines),
         Some(range) => parse_range(range, lines)?,
     };
-    let told = whole.content.split('\n').enumerate();
+    let told = shown_lines(&whole.content).enumerate();
     let told = told.skip(first - 1).take(last + 1 - first);
     Ok(FilesOutput {
         output: format!("Here's the content of {shown} with line numbers:\n{}", numbered(told)),
@@ -479,16 +464,10 @@ fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> String {
     told.join("\n")
 }
 
-/// The lines that contain `what`.
-fn places(content: &str, what: &str) -> String {
-    let (mut line, mut at) = (1, 0);
-    let mut told = Vec::new();
-    for (place, _) in content.match_indices(what).take(PLACES_MAX) {
-        line += content[at..place].matches('\n').count();
-        at = place;
-        told.push(line.to_string());
-    }
-    told.join(", ")
+/// With an empty one after the last line end.
+fn shown_lines(content: &str) -> impl Iterator<Item = &str> {
+    let is_ended = content.is_empty() || content.ends_with(['\n', '\r']);
+    edit::lines(content).map(|(line, _)| line).chain(is_ended.then_some(""))
 }
 
 /// `0B`, `812B`, `1.5K`, `2M`: in the format of the tool's clients.

@@ -311,7 +311,8 @@ impl Tool for MemorySearch {
     }
 }
 
-fn note(page: &ResultPage, min_similarity: Option<f64>) -> Option<String> {
+/// What the page alone does not say.
+pub(super) fn note(page: &ResultPage, min_similarity: Option<f64>) -> Option<String> {
     match page.nearest_below.zip(min_similarity) {
         Some((nearest, least)) => Some(none_reaches(least, nearest)),
         None => page.is_probably_absent().then(|| ABSENT.to_owned()),

@@ -250,6 +250,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         let (read, mut parsed, needed) = self.parse(access, input)?;
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
+            actor::require_team_writes();
             T::check(&parsed)?;
             if T::adds(&parsed) {
                 let room = estimate(input.len(), 1);

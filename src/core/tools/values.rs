@@ -21,6 +21,7 @@ use crate::memories::{
     self, DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance,
     ThemeSlug, Trust, TurnPosition,
 };
+use crate::texts::is_blank;
 
 // An item type in tools. Its schema has no description, which would cost tokens in every call of a model.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -188,7 +189,7 @@ impl From<EmbeddingState> for ToolEmbeddingState {
 }
 
 // An item's source in a tool's input; no description, as above.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ToolSource {
@@ -280,7 +281,7 @@ pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
 
 /// Models send an empty text for what they leave out.
 pub fn given(text: &Option<String>) -> Option<&str> {
-    text.as_deref().filter(|text| !text.trim().is_empty())
+    text.as_deref().filter(|text| !is_blank(text))
 }
 
 /// The theme of this slug or display name; blank means all themes.
@@ -351,7 +352,7 @@ impl JsonSchema for DateText {
 }
 
 /// A whole number, whose schema has no format.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct WholeNumber(pub i64);
 
 impl JsonSchema for WholeNumber {

@@ -1,4 +1,5 @@
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
+use keepsake::clock::Clock as _;
 use serde_json::{Value, json};
 
 use super::{answer, code, refused_field};
@@ -125,7 +126,11 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
     let listed = listed(&small, &small.token, "openai").await;
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["function"]["name"], "memory");
-    assert!(listed.to_string().len() < 1_600, "{listed}");
+    assert!(listed.to_string().len() < 2_000, "{listed}");
+    for hidden in ["category", "expires_days", "limit", "query", "value"] {
+        let shown = &listed[0]["function"]["parameters"]["properties"][hidden];
+        assert!(shown.is_null(), "{hidden}");
+    }
     let prompt = small.get("/api/v1/prompt").await.text().await.unwrap();
     assert!(prompt.contains("the tool memory.") && !prompt.contains("memory_"), "{prompt}");
     let say = async |input: Value| {
@@ -138,13 +143,19 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
     let search = json!({ "action": "search", "text": "Lisbon" });
     let found = say(search.clone()).await;
     assert!(found.starts_with(&format!("#{id} (2026-")), "{found}");
-    assert!(found.ends_with("Lives in Lisbon.") && found.contains("home_city"), "{found}");
-    assert_eq!(say(json!({ "action": "list" })).await, found);
+    let words = "No embedding provider is set up, so this was found by words alone.";
+    let line = found.strip_suffix(&format!("\n{words}")).expect(&found);
+    assert!(line.ends_with("Lives in Lisbon.") && line.contains("home_city"), "{found}");
+    assert_eq!(say(json!({ "action": "list" })).await, line);
     let forget = json!({ "action": "forget", "key": "home_city" });
+    let elsewhere = json!({ "action": "forget", "key": "home_city", "theme": "nowhere" });
+    let empty = json!({ "action": "list", "theme": "nowhere" });
     for (input, said) in [
+        (elsewhere, "Nothing in the theme nowhere has the key home_city."),
         (forget.clone(), "Forgotten: 1 memory is archived."),
-        (forget, "Nothing has this key."),
-        (search, "Nothing is remembered about that."),
+        (forget, "Nothing has the key home_city."),
+        (search, &format!("Nothing is remembered about that.\n{words}")),
+        (empty, "Nothing is remembered in the theme nowhere."),
     ] {
         assert_eq!(say(input).await, said);
     }
@@ -154,6 +165,13 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
         (json!({ "action": "forget" }), "key"),
         (json!({ "action": "erase" }), "action"),
         (json!({}), "action"),
+        (json!({ "action": "save", "text": "x".repeat(20_001) }), "text"),
+        (json!({ "action": "search", "text": "x".repeat(8_001) }), "text"),
+        (json!({ "action": "save", "text": "x", "value": "y" }), "value"),
+        (json!({ "action": "save", "text": "x", "confidence": 101 }), "confidence"),
+        (json!({ "action": "save", "text": "x", "expires_days": 0 }), "expires_in_days"),
+        (json!({ "action": "list", "cursor": "tea" }), "cursor"),
+        (json!({ "action": "list", "limit": 51 }), "limit"),
     ] {
         assert_eq!(refused_field(&small, "memory", input).await, format!("422 {field}"));
     }
@@ -161,6 +179,78 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
     let reader = make(&[Scope::MemoryRead]).await;
     assert_eq!(reader.refused("memory", json!({ "action": "save", "text": "x" })).await.0, 403);
     reader.call("memory", json!({ "action": "list" })).await;
+}
+
+#[tokio::test]
+async fn the_one_tool_takes_navis_fields_pages_its_list_and_says_that_nothing_is_known() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let save = json!({ "action": "save", "category": "profile", "key": "shoe", "value": "Wears size 42.",
+        "source": "tool_call", "confidence": 55, "expires_days": 30, "source_context": "The shop's order says 42." });
+    let saved = anna.call("memory", save).await;
+    let said = saved["output"].as_str().unwrap();
+    let id: i64 = said.trim_start_matches("Saved as #").trim_end_matches('.').parse().unwrap();
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    for (field, value) in [
+        ("theme", json!("profile")),
+        ("key", json!("shoe")),
+        ("content", json!("Wears size 42.")),
+        ("source", json!("tool_call")),
+        ("confidence", json!(55)),
+        ("source_context", json!("The shop's order says 42.")),
+    ] {
+        assert_eq!(item[field], value, "{item}");
+    }
+    let until = app.clock.now().date() + time::Duration::days(30);
+    assert!(item["expires_at"].as_str().unwrap().starts_with(&until.to_string()), "{item}");
+    // Another of the key takes its place, an equal text of another type does not, and both are said.
+    let newer =
+        json!({ "action": "save", "theme": "profile", "key": "shoe", "text": "Wears size 43." });
+    let said = anna.call("memory", newer).await["output"].as_str().unwrap().to_owned();
+    assert!(said.ends_with(&format!(", in place of #{id}.")), "{said}");
+    let rule = json!({ "type": "instruction", "content": "Answer briefly." });
+    let rule = anna.call("memory_add", rule).await["id"].clone();
+    let save = json!({ "action": "save", "text": "Answer briefly." });
+    let said = anna.call("memory", save).await["output"].clone();
+    let expected = format!(
+        "Known already, as #{rule}. Item {rule} has the same text with the type instruction and keeps it; no item of another type was added."
+    );
+    assert_eq!(said, expected);
+    // What nobody said is told as such, in each of the small tools.
+    let nothing = "probably not in memory";
+    let ask = json!({ "action": "search", "query": "the dentist's telephone number" });
+    let found = anna.call("memory", ask).await;
+    assert_eq!(found["note"], nothing, "{found}");
+    assert!(found["confidence"].as_f64().unwrap() < 0.5, "{found}");
+    let said = found["output"].as_str().unwrap();
+    let is_said = said.starts_with("Probably not in memory. The nearest of what is known:\n#")
+        || said.starts_with("Nothing is remembered about that.");
+    assert!(is_said, "{said}");
+    let ask = json!({ "action": "search", "text": "which shoe size", "theme": "work" });
+    let output = anna.call("memory", ask).await["output"].clone();
+    assert!(
+        output.as_str().unwrap().starts_with("Nothing is remembered about that in the theme work.")
+    );
+    // All of it, page by page.
+    for n in 0..43 {
+        anna.add(&format!("Number {n} has a kazoo.")).await;
+    }
+    let (mut cursor, mut lines, mut pages) = (Value::Null, Vec::new(), 0);
+    loop {
+        let list = json!({ "action": "list", "theme": "general", "cursor": cursor });
+        let page = anna.call("memory", list).await;
+        cursor = page["cursor"].clone();
+        let output = page["output"].as_str().unwrap();
+        assert_eq!(output.contains("There is more"), !cursor.is_null(), "{output}");
+        lines.extend(output.lines().filter(|line| line.starts_with('#')).map(str::to_owned));
+        pages += 1;
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!((pages, lines.len()), (3, 44), "{lines:?}");
+    lines.sort();
+    lines.dedup();
+    assert_eq!(lines.len(), 44);
 }
 
 /// "Tools: all (2). Core, and forget, list themes."

@@ -97,3 +97,28 @@ async fn the_longest_content_in_any_script_is_accepted_and_found() {
         assert!(anna.find("needle9").await.contains(&id), "{unit:?}");
     }
 }
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn the_same_text_of_another_type_says_which_it_keeps() {
+    let (_, anna) = TestApp::with_user().await;
+    let text = "Answers are brief.";
+    let first = add(&anna, json!({ "type": "fact", "content": text })).await;
+    assert_eq!(first["note"], json!(null));
+    let again = add(&anna, json!({ "type": "fact", "content": text })).await;
+    assert_eq!(fields(&again, ["duplicate", "note"]), json!([true, null]));
+    let keeps = format!(
+        "Item {} has the same text with the type fact and keeps it; no item of another type was added.",
+        first["id"]
+    );
+    for (item_type, key) in [("instruction", None), ("preference", Some("style"))] {
+        let other = json!({ "type": item_type, "content": text, "key": key });
+        let other = add(&anna, other).await;
+        assert_eq!(fields(&other, ["id", "duplicate"]), json!([first["id"], true]));
+        assert_eq!(other["note"], keeps, "{item_type}");
+        assert_eq!(get(&anna, &first["id"]).await["type"], "fact");
+    }
+    // What is unproven is told beside it.
+    let claim = json!({ "type": "instruction", "content": text, "source": "user_explicit" });
+    let note = add(&anna, claim).await["note"].as_str().unwrap().to_owned();
+    assert!(note.starts_with(&keeps) && note.len() > keeps.len(), "{note}");
+}

@@ -120,6 +120,31 @@ async fn lines_are_inserted_after_a_line() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
+async fn files_with_other_line_ends_and_letters_are_edited_and_stay_as_they_are() {
+    let (_, anna) = TestApp::with_user().await;
+    let read = async |path: &str| {
+        let path = format!("/api/v1/documents/{path}");
+        let (_, document) = anna.request(reqwest::Method::GET, &path, None).await;
+        document["content"].as_str().unwrap().to_owned()
+    };
+    create(&anna, "w.md", "a\r\nCafe\u{301}\r\nc\r\n\r\n\r\n").await;
+    let edited = done(&anna, edit("w.md", "a\nCafé\n", "A\nTea\nB\n")).await;
+    assert_eq!(edited, "The memory file has been edited.\n     1\tA\n     2\tTea\n     3\tB");
+    assert_eq!(read("w.md").await, "A\r\nTea\r\nB\r\nc\r\n\r\n\r\n");
+    let insert = |line: i64, text: &str| json!({ "command": "insert", "path": "/memories/w.md", "insert_line": line, "insert_text": text });
+    done(&anna, insert(4, "d\ne\n\n")).await;
+    assert_eq!(read("w.md").await, "A\r\nTea\r\nB\r\nc\r\nd\r\ne\r\n\r\n\r\n\r\n");
+    let told = view(&anna, "/memories/w.md").await;
+    assert!(!told.contains('\r') && told.contains("     2\tTea\n"), "{told}");
+    create(&anna, "o.md", "aaa\n").await;
+    let (status, words) = refused(&anna, edit("o.md", "aa", "b")).await;
+    assert_eq!(status, 409);
+    assert!(words.contains("Multiple occurrences of old_str `aa` in lines: 1, 1."), "{words}");
+    assert_eq!(refused(&anna, edit("o.md", "\u{200b}", "b")).await.0, 422);
+    assert_eq!(read("o.md").await, "aaa\n");
+}
+
+#[tokio::test(crate = "crate::support::shared")]
 async fn files_and_folders_are_renamed_and_deleted() {
     let (_, anna) = TestApp::with_user().await;
     for path in ["a/x.md", "a/b/y.md", "z.md"] {

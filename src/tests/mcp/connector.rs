@@ -39,7 +39,7 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
     let result = mcp.result("search", json!({ "query": "when does the boat leave?" })).await;
     let found = same_twice(&result);
     let address = format!("https://memory.example.com/memory/{id}");
-    assert_eq!(keys(found), ["results"]);
+    assert_eq!(keys(found), ["confidence", "degraded", "results"]);
     let hit = &found["results"][0];
     assert_eq!(keys(hit), ["id", "title", "url"]);
     assert_eq!((&hit["id"], &hit["url"]), (&json!(id.to_string()), &json!(address)));
@@ -126,7 +126,11 @@ async fn what_goes_wrong_is_one_sentence() {
         let result = mcp.result(tool, input).await;
         assert_eq!(result["_meta"]["keepsake/problem"]["field"], field, "{result}");
     }
-    assert_eq!(mcp.call("search", json!({ "query": "quokka" })).await, json!({ "results": [] }));
+    let nothing = mcp.call("search", json!({ "query": "quokka" })).await;
+    assert_eq!(keys(&nothing), ["confidence", "degraded", "note", "results"]);
+    assert_eq!(nothing["note"], "probably not in memory");
+    assert_eq!(nothing["results"], json!([]));
+    assert_eq!(mcp.call("search", json!({ "query": "*" })).await, json!({ "results": [] }));
     let writer = connector(&app, &anna, &[Scope::MemoryWrite]).await;
     for (tool, input) in [("search", json!({ "query": "x" })), ("fetch", json!({ "id": "1" }))] {
         let result = writer.result(tool, input).await;

@@ -90,7 +90,7 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
 #[tokio::test]
 async fn jobs_have_another_statement_timeout_and_give_connections_back_without_it() {
     let [request, job] = [61, 122].map(Duration::from_secs);
-    let timeouts = StatementTimeouts { request, job };
+    let timeouts = StatementTimeouts { request, job, silence: HANG_GUARD };
     let app = TestApp::start_as(Wish { timeouts, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     let timeout_of = async |conn: &mut PgConnection| -> String {
@@ -114,7 +114,7 @@ async fn jobs_have_another_statement_timeout_and_give_connections_back_without_i
 #[tokio::test]
 async fn when_a_client_hangs_up_its_statement_ends_in_the_database() {
     let [request, job] = [Duration::from_secs(600); 2];
-    let timeouts = StatementTimeouts { request, job };
+    let timeouts = StatementTimeouts { request, job, silence: HANG_GUARD };
     let app = TestApp::start_as(Wish { timeouts, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;

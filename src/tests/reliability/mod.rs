@@ -20,7 +20,7 @@ use crate::support::{HANG_GUARD, TestApp, Wish};
 
 /// Another server on this app's database, where a request's statements have this long.
 async fn hurried(app: &TestApp, request: Duration) -> TestApp {
-    let timeouts = StatementTimeouts { request, job: HANG_GUARD };
+    let timeouts = StatementTimeouts { request, job: HANG_GUARD, silence: HANG_GUARD };
     let database = Some(app.options.clone());
     TestApp::start_as(Wish { timeouts, database, ..Wish::default() }).await
 }

@@ -1,6 +1,7 @@
 //! The program itself, as a process: the command line, its own PostgreSQL,
 //! signals, and what its log says.
 
+mod frozen;
 mod pipes;
 mod rebuild;
 mod start;

@@ -355,7 +355,7 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
     assert!(keepsake::db::is_not_lent(&error), "{error}");
     let token = "SELECT id FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC LIMIT 1";
     let token_id: i64 = app.sql(token).bind(ben.id.0).value().await;
-    let actor = keepsake::db::actor::Actor::Agent { user: ben.id, token_id };
+    let actor = keepsake::db::actor::Actor::Agent { user: ben.id, token_id, writes: false };
     let clock: keepsake::clock::SharedClock = app.clock.clone();
     let within = keepsake::db::actor::scope(Some(actor), &clock, async {
         let mut tx = lent.as_user(anna.id).await.unwrap();

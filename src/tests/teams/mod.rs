@@ -5,6 +5,7 @@ mod doors;
 mod ends;
 mod pages;
 mod pool;
+mod read_only;
 mod uncounted;
 
 use keepsake::accounts::teams::MembershipId;
@@ -13,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser, ids};
 
-pub const REFUSAL: &str = "Memory is read-only for team members.";
+/// GoClaw's words, as they are.
+pub const REFUSAL: &str = "memory is read-only for team members";
 
 /// Another agent of the same user.
 pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> TestUser {

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use time::OffsetDateTime;
 
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
+use crate::db::actor;
 use crate::tools::{ToolError, parse_for};
 use crate::web::AppState;
 use crate::web::error::Problem;
@@ -42,7 +43,11 @@ fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
     if let Some(of) = access.memory_off {
         return Err(ToolError::MemoryOff(of));
     }
-    access.require(scope).map_err(ToolError::MissingScope)
+    access.require(scope).map_err(ToolError::MissingScope)?;
+    if scope != Scope::MemoryRead {
+        actor::require_team_writes();
+    }
+    Ok(())
 }
 
 /// The caller, who is created if need be. As for tools, only a call that passed all checks creates a user.

@@ -18,6 +18,8 @@ pub enum TeamForm {
     Add { member: Field },
     Invite,
     TakeBack,
+    ReadOnly,
+    Writable,
     Leave { tie: Field },
 }
 
@@ -44,6 +46,14 @@ pub async fn change(Posted(mut posted, form): Posted<TeamForm>) -> Response {
             TeamForm::TakeBack => {
                 accounts.take_invitations_back(user, leader).await?;
                 Some("The open invitations were revoked.")
+            }
+            TeamForm::ReadOnly => {
+                accounts.make_team_read_only(user, leader, true).await?;
+                Some("Members can write nothing any more.")
+            }
+            TeamForm::Writable => {
+                accounts.make_team_read_only(user, leader, false).await?;
+                Some("Members can write to their own memory.")
             }
             TeamForm::Leave { tie } => {
                 let tie = MembershipId(parse_id(&tie)?);

@@ -23,6 +23,7 @@ impl Ui {
             agent: tie.other.clone(),
             person: tie.person.clone(),
             since: self.moment(tie.since),
+            is_read_only: tie.is_read_only,
         };
         let count = |counts: &[(AgentId, i64)], agent: i64| {
             let found = counts.iter().find(|(of, _)| of.0 == agent);
@@ -40,6 +41,7 @@ impl Ui {
                 invitations: count(&teams.invitations, agent.id.0),
                 own_count: count(&teams.own, agent.id.0),
                 candidates: could_join.collect(),
+                is_read_only: teams.read_only.contains(&agent.id),
             }
         };
         let of_all = agents.iter().map(|(agent, _)| (agent.id.0, view(agent)));
@@ -62,6 +64,7 @@ impl Ui {
         Ok(Some(JoinPage {
             leader: open.agent,
             person: open.person,
+            is_read_only: open.is_read_only,
             agents: agents.map(|(id, name)| (id.0, name)).collect(),
         }))
     }

@@ -62,6 +62,7 @@ impl Accounts {
             memberships: store::list(&mut tx).await?,
             invitations: store::count_invitations(&mut tx, user, self.clock.now()).await?,
             own: store::count_own(&mut tx, user).await?,
+            read_only: store::list_read_only(&mut tx, user).await?,
         };
         tx.commit().await?;
         Ok(teams)
@@ -139,6 +140,24 @@ impl Accounts {
         let taken = store::delete_invitations(&mut tx, user, leader).await?;
         tx.commit().await?;
         Ok(taken)
+    }
+
+    /// With `read_only`, the members of this agent's team write nothing any more, in their own memory neither. Takes effect at
+    /// once, within a running call too.
+    pub async fn make_team_read_only(
+        &self,
+        user: UserId,
+        leader: AgentId,
+        read_only: bool,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !store::set_read_only(&mut tx, user, leader, read_only).await? {
+            return Err(AccountError::NotFound);
+        }
+        let noted = if read_only { NotedAct::TeamReadOnly } else { NotedAct::TeamWritable };
+        note_own(&mut tx, noted, Some(leader.0), self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     /// `None` if the link is not valid (any more).

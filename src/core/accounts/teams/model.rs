@@ -21,6 +21,8 @@ pub struct Membership {
     /// The other agent's user, if it is somebody else.
     pub person: Option<String>,
     pub since: OffsetDateTime,
+    /// The leader lets its members write nothing.
+    pub is_read_only: bool,
 }
 
 /// The team data of the agents page.
@@ -31,6 +33,8 @@ pub struct Teams {
     pub invitations: Vec<(AgentId, i64)>,
     /// Number of memories that each agent owns, which is what it would lend.
     pub own: Vec<(AgentId, i64)>,
+    /// Agents whose team is read-only for its members.
+    pub read_only: Vec<AgentId>,
 }
 
 /// The sender of an invitation.
@@ -38,6 +42,7 @@ pub struct Teams {
 pub struct InvitationSender {
     pub agent: String,
     pub person: Option<String>,
+    pub is_read_only: bool,
 }
 
 /// The result of joining.

@@ -17,7 +17,7 @@ pub async fn delete_all_invitations(conn: &mut PgConnection) -> Result<(), sqlx:
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Membership>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id AS "id!", leads AS "leads!", agent_id AS "agent_id!", other_agent AS "other_agent!",
-                  person, since AS "since!" FROM my_teams()"#
+                  person, since AS "since!", read_only AS "read_only!" FROM my_teams()"#
     )
     .fetch_all(conn)
     .await?;
@@ -28,6 +28,7 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Membership>, sqlx::Erro
         other: row.other_agent,
         person: row.person,
         since: row.since,
+        is_read_only: row.read_only,
     });
     Ok(memberships.collect())
 }
@@ -50,6 +51,35 @@ pub async fn prepare_leader(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Returns false if the user has no such agent.
+pub async fn set_read_only(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+    read_only: bool,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agents SET members_read_only = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        leader.0,
+        read_only,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub async fn list_read_only(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<AgentId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM agents WHERE user_id = $1 AND members_read_only",
+        user.0
+    );
+    Ok(ids.fetch_all(conn).await?.into_iter().map(AgentId).collect())
 }
 
 pub async fn count_members(
@@ -194,7 +224,7 @@ pub async fn find_invitation(
 ) -> Result<Option<InvitationSender>, sqlx::Error> {
     sqlx::query_as!(
         InvitationSender,
-        r#"SELECT agent AS "agent!", person FROM find_invitation($1, $2)"#,
+        r#"SELECT agent AS "agent!", person, read_only AS "is_read_only!" FROM find_invitation($1, $2)"#,
         hash,
         now
     )

@@ -56,7 +56,7 @@ pub async fn find_agent_token(
         },
         user_disabled: row.disabled,
         access: AgentAccess {
-            actor: Actor::Agent { user: UserId(row.user_id), token_id: row.id },
+            actor: Actor::Agent { user: UserId(row.user_id), token_id: row.id, writes: false },
             token_owner: TokenOwner::User(UserId(row.user_id)),
             acting_for: ActingFor::User(Viewer {
                 lent: row.lender.zip(row.leader_name).map(|(user, name)| LentMemory {

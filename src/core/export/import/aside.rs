@@ -33,7 +33,7 @@ pub(super) fn put_aside(
         if first.is_none() {
             came_first.insert(held.clone(), KeyHolder { id: at, created_at });
         }
-        let another = first.filter(|first| rows[first.id].content != rows[at].content);
+        let another = first.filter(|first| rows[first.id].content_hash != rows[at].content_hash);
         let holder = holders.of(&held, now).map(|holder| holder.created_at);
         let Some(holder_since) = holder.or(another.map(|first| first.created_at)) else {
             continue;

@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use super::derived::store::note_repeat;
 use super::history::ItemState;
 use super::manage::store::change_item;
-use super::model::{ItemId, MemoryItem, NewItem, Status, TAGS_MAX};
+use super::model::{ItemId, ItemType, MemoryItem, NewItem, Status, TAGS_MAX};
 use super::period::Period;
 use super::provenance::ConflictPolicy;
 use super::quota::too_many_themes;
@@ -24,6 +24,7 @@ use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
 use crate::activity;
 use crate::embedding::{EmbeddingState, Embeddings};
+use crate::texts::is_same;
 
 /// The result of adding an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct AddedItem {
     pub put_aside_for: Option<ItemId>,
     /// Of the item, which may be known by a better word than the one that was added.
     pub trust: Trust,
+    /// Of a duplicate that is of another type than the one that was added: its own, which it keeps.
+    pub stays: Option<ItemType>,
     pub embedding: EmbeddingState,
 }
 
@@ -61,6 +64,7 @@ impl AddedItem {
             superseded: None,
             corrected: None,
             put_aside_for: None,
+            stays: None,
             embedding,
         }
     }
@@ -128,13 +132,13 @@ async fn resolve_conflict(
     archive_items(conn, user, None, &gone, EXPIRED, now).await?;
     if let Some(same) = met.iter().find(|met| met.is_same) {
         restate(conn, viewer, same.id, item, now).await?;
-        return known(conn, embeddings, viewer, same.id).await;
+        return known(conn, embeddings, viewer, same.id, item).await;
     }
     let is_locked =
         |met: &&store::ExistingItem| met.standing.is_locked && viewer.agent_id.is_some();
     // What the person confirmed gets no key of an agent either.
     if let Some(nameless) = met.iter().filter(|met| !met.is_of_key).find(is_locked) {
-        return known(conn, embeddings, viewer, nameless.id).await;
+        return known(conn, embeddings, viewer, nameless.id, item).await;
     }
     let mut superseded = None;
     if let Some(holder) = met.iter().find(|met| met.is_of_key) {
@@ -160,7 +164,7 @@ async fn resolve_conflict(
             let key = item.key().map_or("", |key| key.as_str());
             store::name_item(conn, viewer, nameless.id, key, now).await?;
             restate(conn, viewer, nameless.id, item, now).await?;
-            known(conn, embeddings, viewer, nameless.id).await?
+            known(conn, embeddings, viewer, nameless.id, item).await?
         }
         None => {
             let made = insert(conn, embeddings, viewer, item, (Some(theme), None), now).await?;
@@ -197,7 +201,7 @@ pub async fn restate(
     if item.trust().is_below(old.as_holder().held_by()) {
         return Ok(true);
     }
-    let has_its_text = old.content == item.content();
+    let has_its_text = is_same(&old.content, item.content());
     let (newcomer, mut period) = (item.as_newcomer(), old.period.with(item.period()));
     if period != old.period
         && make_room(conn, viewer, &old, period, Some(newcomer), now).await?.is_some()
@@ -271,10 +275,11 @@ pub(super) async fn renew(
 
 /// Merges tags, dropping the oldest above the limit.
 fn joined(old: &[String], new: &[String]) -> Vec<String> {
-    let kept = old.iter().filter(|tag| !new.contains(tag));
+    let has = |tags: &[String], tag: &String| tags.iter().any(|known| is_same(known, tag));
+    let kept = old.iter().filter(|tag| !has(new, tag));
     let all: Vec<String> = kept.chain(new).cloned().collect();
     let surplus = all.len().saturating_sub(TAGS_MAX);
-    match new.iter().all(|tag| old.contains(tag)) {
+    match new.iter().all(|tag| has(old, tag)) {
         true => old.to_vec(),
         false => all[surplus..].to_vec(),
     }
@@ -300,11 +305,14 @@ async fn known(
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
+    new: &NewItem,
 ) -> Result<AddedItem, MemoryError> {
     let item = find_item(&mut *conn, viewer.user_id, id).await?;
     let item = item.ok_or(sqlx::Error::RowNotFound)?;
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
-    Ok(AddedItem { duplicate: true, ..AddedItem::new(id, item.trust, states[0].state) })
+    let added = AddedItem::new(id, item.trust, states[0].state);
+    let stays = Some(item.item_type).filter(|stays| *stays != new.item_type());
+    Ok(AddedItem { duplicate: true, stays, ..added })
 }
 
 /// Stores the item archived, linked to the active one, whatever their trust. A new one each time: an older one may say it of
@@ -340,7 +348,7 @@ async fn add_archived(
     let user = viewer.user_id;
     let known_id = store::find_aside(conn, user, theme, item, holder).await?;
     let added = match known_id {
-        Some(id) => known(conn, embeddings, viewer, id).await?,
+        Some(id) => known(conn, embeddings, viewer, id, item).await?,
         None => {
             let place = (Some(theme), Some(holder));
             let made = insert(conn, embeddings, viewer, item, place, now).await?;

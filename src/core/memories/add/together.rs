@@ -215,7 +215,7 @@ impl Adding {
                 let is_first_of_key = item
                     .key()
                     .is_none_or(|key| keys.insert((item.project(), item.theme(), key.form())));
-                texts.insert((item.project(), item.theme(), item.content())) && is_first_of_key
+                texts.insert((item.project(), item.theme(), item.content_hash())) && is_first_of_key
             })
             .collect();
         let sources: Vec<NewSource> = batch

@@ -15,6 +15,7 @@ use super::sentences::sentences;
 use super::words::{self, Term};
 use super::{ARCHIVED, EXPIRED, FADED, ItemId, MERGED, READ_AGAIN, with_key};
 use crate::accounts::UserId;
+use crate::texts::is_same;
 
 /// A sentence with this share of a memory's words says what it says.
 const SAME_SHARE: f64 = 0.5;
@@ -176,7 +177,7 @@ fn end_of(chain: &[ChainLink], as_of: Option<OffsetDateTime>) -> Option<FactEnd>
         let event = link.event.as_deref().unwrap_or_default();
         let Some(ended_at) = ended_at.filter(|_| ![FADED, EXPIRED].contains(&event)) else {
             // The same again, after something else, holds again.
-            let is_same = link.content == first.content && link.key == first.key;
+            let is_same = is_same(&link.content, &first.content) && link.key == first.key;
             return replaced_at.filter(|_| !is_same).map(|at| FactEnd {
                 at,
                 successor: Some((ItemId(link.id), text_of(link))),

@@ -6,6 +6,7 @@ use super::EntityType;
 use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
 use crate::languages;
 use crate::languages::characters::fold;
+use crate::texts::is_unseen;
 
 /// Limit of a name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -79,13 +80,8 @@ pub fn runs(text: &str) -> Vec<String> {
 
 /// Removes invisible characters that change how others are read: zero-width, direction and control characters.
 pub fn visible(text: &str) -> String {
-    let is_seen = |c: &char| {
-        !c.is_control()
-            && !matches!(u32::from(*c),
-                0x00AD | 0x034F | 0x061C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
-                | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F
-                | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0xE0000..=0xE0FFF)
-    };
+    let is_seen =
+        |c: &char| !c.is_control() && !is_unseen(*c) && !matches!(c, '\u{FFF9}'..='\u{FFFB}');
     text.chars().filter(is_seen).collect()
 }
 

@@ -12,6 +12,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::mentions::{self, NamingSource};
+use super::model::hash_of;
 use super::passages::{self, Passage};
 use super::period::Period;
 use super::trust::Trust;
@@ -120,7 +121,7 @@ pub struct NewSource<'a> {
     /// The call that adds it, recorded in the same statement.
     pub call: Option<CallJson>,
     pub events: Vec<NewEvent>,
-    /// Base64; equal hashes are exact duplicates.
+    /// Base64; equal hashes are duplicates.
     pub content_hash: String,
     pub passages: Vec<Passage>,
 }
@@ -176,7 +177,7 @@ impl<'a> NewSource<'a> {
             document: None,
             call: None,
             events: Vec::new(),
-            content_hash: BASE64.encode(Sha256::digest(content.as_bytes())),
+            content_hash: BASE64.encode(hash_of(content)),
             passages: passages::of_text(content, key, tags),
         }
     }
@@ -219,6 +220,11 @@ impl<'a> NewSource<'a> {
             events: events.into_iter().flatten().map(happened).collect(),
             ..Self::new(item_type, item.content(), key, item.tags(), now).with_period(item.period())
         }
+    }
+
+    /// Equal hashes are the same text, character by character.
+    pub fn compared_exactly(self) -> Self {
+        Self { content_hash: BASE64.encode(Sha256::digest(self.content.as_bytes())), ..self }
     }
 
     pub fn with_period(self, period: Period) -> Self {

@@ -99,6 +99,41 @@ pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<Past
         .collect())
 }
 
+/// The sums over the recorded runs of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSums {
+    pub done: i64,
+    pub failed: i64,
+    /// Runs that failed.
+    pub failures: i64,
+    /// Of the last of these.
+    pub problem: Option<String>,
+    /// When the last of all ended.
+    pub ended_at: Option<OffsetDateTime>,
+}
+
+/// Of what ended since then, for one user or for all.
+pub async fn sum(
+    conn: &mut PgConnection,
+    job: &str,
+    only: Option<UserId>,
+    since: OffsetDateTime,
+) -> Result<RunSums, sqlx::Error> {
+    sqlx::query_as!(
+        RunSums,
+        r#"SELECT coalesce(sum(done), 0)::bigint AS "done!", coalesce(sum(failed), 0)::bigint AS "failed!",
+                  coalesce(sum(slices) FILTER (WHERE outcome = 'failed'), 0)::bigint AS "failures!",
+                  (array_agg(problem ORDER BY ended_at DESC, id DESC) FILTER (WHERE outcome = 'failed'))[1] AS problem,
+                  max(ended_at) AS ended_at
+           FROM job_runs WHERE job = $1 AND ($2::bigint IS NULL OR user_id = $2) AND ended_at >= $3"#,
+        job,
+        only.map(|user| user.0),
+        since,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// The last run of a job, for any user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastRun {

@@ -17,6 +17,7 @@ use super::message::{
     TOOL_NAME_CHARS_MAX, ToolCall,
 };
 use crate::input::Invalid;
+use crate::texts::is_blank;
 
 /// Ends a text of which the rest is not kept.
 const CUT: &str = "\n[cut]";
@@ -102,8 +103,7 @@ fn read(entry: &Value) -> Result<Vec<NewMessage>, &'static str> {
         sent_at,
     };
     let text = parts.texts.join("\n").replace('\0', "");
-    let is_silent =
-        text.trim().is_empty() && (parts.calls.is_empty() || role != MessageRole::Assistant);
+    let is_silent = is_blank(&text) && (parts.calls.is_empty() || role != MessageRole::Assistant);
     let is_only = is_silent && parts.results.len() == 1;
     let results = parts.results.into_iter().enumerate().map(|(n, (call, content))| {
         let own = match (is_only, &call) {
@@ -185,7 +185,7 @@ impl<'v> EntryLayers<'v> {
     /// A text that is not empty, or a number.
     fn text(&self, names: &[&str]) -> Option<String> {
         let is_given = |value: &Value| match value {
-            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            Value::String(text) if !is_blank(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
