@@ -1,6 +1,6 @@
-//! Files of other programs. Written after the code that writes them: OpenMemory's and mem0's as of 2026-11 (backup router, vector
-//! stores), the MCP reference server's `index.ts`, Claude's and ChatGPT's exports as others read them, basic-memory's and
-//! Obsidian's Markdown; Qdrant's, Chroma's and pgvector's as their clients answer.
+//! Files of other programs, written by hand: OpenMemory's and the MCP reference server's after the code that writes them,
+//! Claude's and ChatGPT's after programs that read them, basic-memory's after its documentation, the others as their clients
+//! answer. None is a recording.
 
 use std::io::{Seek, Write};
 
