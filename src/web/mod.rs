@@ -38,7 +38,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use crate::config::{MetricsToken, TrustedProxies};
+use crate::config::{MetricsToken, PublicUrl, TrustedProxies};
 use crate::export::Imports;
 use crate::services::Services;
 use crate::tools::Registry;

@@ -190,7 +190,7 @@ async fn with_memory_off_nothing_is_read() {
 async fn two_readers_at_once_keep_each_fact_once_and_two_servers_read_once() {
     let model = finding_anna().await;
     let (app, user) = with_talk(&model).await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     let due = first_due(&app).await;
     // As processes that lost their place and woke up late.
     let readings = (0..8).map(|_| consolidation.extract(due));
@@ -272,7 +272,7 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
         told(&anna, &format!("talk-{n}"), &[user_says("m1", TALK)]).await;
     }
     told(&ben, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     let mut due = consolidation.due().await.unwrap();
     due.sort_by_key(|one| one.user.0);
     let users: Vec<_> = due.iter().map(|one| one.user).collect();

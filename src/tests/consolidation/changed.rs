@@ -185,7 +185,7 @@ async fn read_while(
     model: &ChatServer,
     meanwhile: impl Future<Output = ()>,
 ) {
-    let consolidation = &app.consolidation;
+    let consolidation = app.consolidation.clone();
     let due = consolidation.due().await.unwrap()[0];
     let held = model.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

@@ -96,7 +96,7 @@ async fn a_model_that_does_not_answer_is_waited_for() {
     user.add_to("home", "Lives in Graz.").await;
     user.add_to("home", "Lives in Linz.").await;
     app.drain(&user).await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     assert_eq!(consolidation.compare_some(user.id).await.unwrap(), ComparedItems::NoAnswer);
     assert_eq!(active(&app, &user).await.len(), 2);
     app.clock.advance(Duration::days(4));

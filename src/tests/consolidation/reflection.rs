@@ -261,7 +261,7 @@ async fn what_is_said_later_is_kept_beside_it_and_never_within_it() {
     assert!(found["results"].as_array().unwrap().iter().any(is_kept), "{found}");
     // Nor does the summary stand on it.
     app.clock.advance(Duration::hours(2));
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     consolidation.sweep_summaries().await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();
     let asked = model.asked();

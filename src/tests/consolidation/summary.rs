@@ -380,7 +380,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
 
     // While it is written anew.
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     let answering = ChatServer::answering(|_, _| said("Anna rows.")).await;
     use_server(&app, &anna, &answering).await;
     browser.post("/summary", &[("action", "write")]).await;

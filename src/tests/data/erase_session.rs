@@ -208,7 +208,7 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     use_server(&app, &anna, &slow).await;
     hand_over(&anna, "late", &json!([{ "id": "1", "role": "user", "content": "Hello." }])).await;
     let session = id_of(&app, &anna, "late").await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     let due = consolidation.due().await.unwrap()[0];
     let held = slow.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

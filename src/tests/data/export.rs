@@ -32,7 +32,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let of_tea = json!({ "messages": [said[0]], "project": "tea shop" });
     anna.post("/api/v1/sessions/chat/messages", &of_tea).await;
     hand_over(&anna, "chat", &said).await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     consolidation.ask_for_summary(anna.id).await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();
     let file = export(&app, &anna).await;

@@ -53,7 +53,7 @@ async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_was_deleted_is_restored_by_its_person() {
     let (app, anna) = TestApp::with_user().await;
-    let documents = app.documents;
+    let documents = app.documents.clone();
     create(&anna, "a.md", "Likes sencha.").await;
     done(&anna, delete("a.md")).await;
     let gone = documents.list(anna.id, None, true).await.unwrap().pop().unwrap();
@@ -74,7 +74,7 @@ async fn what_was_deleted_is_restored_by_its_person() {
 #[tokio::test]
 async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let documents = app.documents;
+    let documents = app.documents.clone();
     let path = DocumentPath::parse("path", "a.md").unwrap();
     let texts = REVISIONS_KEPT + 5;
     for n in 1..=texts {

@@ -179,7 +179,7 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
 #[tokio::test]
 async fn asked_again_and_again_it_is_measured_once() {
     let (app, anna, provider) = rebuilt(12).await;
-    let evaluation = app.evaluation;
+    let evaluation = app.evaluation.clone();
     let asking = (0..20).map(|_| evaluation.ask_for(anna.id));
     let answers: Vec<RequestOutcome> =
         futures_util::future::join_all(asking).await.into_iter().map(Result::unwrap).collect();

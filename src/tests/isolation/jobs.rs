@@ -125,7 +125,7 @@ async fn consolidate_and_turns_read_one_users_sessions_with_that_users_model() {
     let facts = r#"{"facts":[{"category":"profile","key":"sport","value":"Ben rows at dawn","source":"conversation","source_context":""}]}"#;
     let model = bens_model(&scene, facts).await;
     told(ben, "talk", &[user_says("m1", "Ben rows at dawn.")]).await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
@@ -197,7 +197,7 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     app.drain(ben).await;
     bens_provider.forget_calls();
     scene.annas_provider.forget_calls();
-    let evaluation = app.evaluation;
+    let evaluation = app.evaluation.clone();
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
     evaluation.continue_measurement(ben.id, &Slice::whole()).await.unwrap();
@@ -316,7 +316,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
 async fn dream_reads_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
     let (app, ben) = (&scene.app, &scene.ben);
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     for n in 0..5 {
         let words = format!("Ben rows with {n} friends on the lake before the sun is up.");
         told(ben, &format!("row{n}"), &[user_says("1", &words)]).await;

@@ -38,7 +38,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let (reader, writer) = (ChatServer::saying(FACT).await, ChatServer::saying("Zoe rows.").await);
     // Two sessions to dream of, read without a model.
     let dora = app.user("dora").await;
-    let consolidation = app.consolidation;
+    let consolidation = app.consolidation.clone();
     for session in ["one", "two"] {
         let words = user_says("1", "I row on the lake with Zoe every Friday at dawn.");
         told(&dora, session, &[words]).await;
@@ -65,7 +65,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     change_model(&app, &anna, &provider, "new").await;
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
-    let evaluation = app.evaluation;
+    let evaluation = app.evaluation.clone();
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.

@@ -39,7 +39,7 @@ async fn the_page_says_how_to_begin_and_has_documents_in_a_tree_and_deleted_ones
     let gone = write(&anna, "memory/gone.md", "old").await;
     delete(&anna, "memory/gone.md").await;
     let path = DocumentPath::parse("path", "mine.md").unwrap();
-    let own = app.documents;
+    let own = app.documents.clone();
     own.put(anna.id, ChangeAuthor::person(), &path, "me", ExpectedRevision::Any).await.unwrap();
     let page = browser.look("/documents").await;
     let tree = section(&page, "count");
