@@ -252,7 +252,7 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
     let (app, user) = with_talk(&model).await;
     let limits =
         AskLimits { call_deadline: std::time::Duration::from_millis(300), ..AskLimits::default() };
-    let consolidation = app.consolidation.with_limits(limits);
+    let consolidation = app.consolidation.clone().with_limits(limits);
     consolidation.extract(first_due(&app).await).await.unwrap();
     let row = ledger(&user, "talk").await;
     assert_eq!(row["outcome"], "failed");

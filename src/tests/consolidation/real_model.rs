@@ -45,7 +45,7 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
         json!({ "id": "m2", "role": "assistant", "content": "Hello Anna!" }),
     ];
     told(&user, "talk", &messages).await;
-    let consolidation = app.consolidation.with_limits(LIMITS);
+    let consolidation = app.consolidation.clone().with_limits(LIMITS);
     let due = consolidation.due().await.unwrap();
     assert_eq!(due.len(), 1);
     consolidation.extract(due[0]).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
     use_model(&app, &user).await;
     let told = "marta works at kraken labs in bergen and reports to quentin";
     user.add(told).await;
-    let night = app.consolidation.with_limits(NIGHT);
+    let night = app.consolidation.clone().with_limits(NIGHT);
     night.enrich(user.id, &Slice::whole()).await.unwrap();
     let names: Vec<String> = app.sql("SELECT name FROM entity_names").values().await;
     let sentences: Vec<Option<String>> =
@@ -123,7 +123,7 @@ async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
         told(&user, &format!("talk {n}"), &[user_says("m1", said)]).await;
         user.add(said).await;
     }
-    let consolidation = app.consolidation.with_limits(NIGHT);
+    let consolidation = app.consolidation.clone().with_limits(NIGHT);
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }

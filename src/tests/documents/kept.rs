@@ -95,7 +95,7 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
 #[tokio::test]
 async fn revisions_without_a_text_go_too() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let (documents, person) = (app.documents, ChangeAuthor::person());
+    let (documents, person) = (&app.documents, ChangeAuthor::person());
     let paths = ["a.md", "b.md"].map(|path| DocumentPath::parse("path", path).unwrap());
     let text = "Likes sencha.";
     let created = documents.put(anna.id, person, &paths[0], text, ExpectedRevision::Any);

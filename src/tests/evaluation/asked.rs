@@ -159,7 +159,7 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     assert_eq!(standing(&app, &anna).await, under_way);
     // Killed while a model is asked.
     let held = provider.hold();
-    let (evaluation, user) = (app.evaluation, anna.id);
+    let (evaluation, user) = (app.evaluation.clone(), anna.id);
     let worker =
         tokio::spawn(async move { evaluation.continue_measurement(user, &Slice::whole()).await });
     until("the next question is asked", async || provider.texts().len() == 11).await;

@@ -158,7 +158,7 @@ async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     let scene = Scene::start().await;
     let ben = &scene.ben;
     let model = bens_model(&scene, "Ben rows.").await;
-    let consolidation = scene.app.consolidation;
+    let consolidation = scene.app.consolidation.clone();
     consolidation.ask_for_summary(ben.id).await.unwrap();
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
@@ -304,7 +304,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
         scene.ben.add(text).await;
     }
     let model = bens_model(&scene, "Ben bakes bread and keeps bees.").await;
-    let consolidation = scene.app.consolidation;
+    let consolidation = scene.app.consolidation.clone();
     assert_eq!(consolidation.reflect(scene.ben.id).await.unwrap(), Round::Written);
     assert_asked(&model, "Ben");
     scene.assert_untouched("reflect").await;
