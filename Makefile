@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run check-env build test check check-citus ui bench bench-peers demo pictures dist sqlx fmt
 KEEPSAKE := $(or $(CARGO_TARGET_DIR),target)/release/keepsake
-CITUS_TESTS := distributed:: api:: isolation:: embedding:: data:: sessions jobs consolidation:: recall:: entities:: documents:: manage:: oauth:: --skip scopes:: --skip after_a_restore
+CITUS_TESTS := distributed:: api:: isolation:: embedding:: providers:: data:: sessions jobs consolidation:: recall:: entities:: documents:: manage:: oauth:: --skip scopes:: --skip after_a_restore
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile

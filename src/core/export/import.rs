@@ -18,15 +18,17 @@ use tokio::sync::mpsc;
 
 use self::aside::{AsideItem, put_aside};
 pub use self::error::ImportError;
+use self::error::NOT_KEPT;
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::records::ImportedProject;
+pub use self::report::ImportReport;
 use self::report::RowOutcome;
-pub use self::report::{EntryPlace, ImportReport};
 use self::store::{HeldPlace, ItemIdentity, KeyHolder};
+use super::piece::{EntryPlace, FilePiece};
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::signature::FileOrigin;
-use super::source::{self, FilePiece, ImportSource};
+use super::source::{self, ImportSource};
 use crate::accounts::AgentName;
 use crate::activity;
 use crate::db::{Db, UserId};
@@ -39,8 +41,6 @@ use crate::memories::{self, ProjectRef};
 use crate::quota::estimate;
 use crate::redaction::{ScreenedField, TextDoor};
 
-/// Of a record that the database refuses.
-const NOT_KEPT: &str = "PostgreSQL cannot keep it.";
 /// Per transaction. Other writers of the same spaces wait for it.
 const ITEMS_A_BATCH: usize = 200;
 /// Pieces that are read ahead of the database.

@@ -12,6 +12,7 @@ mod kinds;
 mod lines;
 mod moment;
 mod origins;
+mod piece;
 mod projects;
 pub mod read;
 mod sessions;

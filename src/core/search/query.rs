@@ -11,7 +11,6 @@ use crate::input::{Invalid, check_text};
 use crate::memories::model::TAG_CHARS_MAX;
 use crate::memories::projects::MeantProjects;
 use crate::memories::{Day, ItemId, ItemType, Period, ProjectRef, Status, ThemeSlug};
-use crate::texts::is_blank;
 
 pub const QUERY_CHARS_MAX: usize = 8_000;
 /// Of a longer text the end is asked ([`super::asks`]).
@@ -259,8 +258,8 @@ impl SearchQuery {
         check_text("query", raw.query, QUERY_CHARS_MAX)?;
         check_text("tag", raw.tag.unwrap_or_default(), TAG_CHARS_MAX)?;
         let text = match raw.query.trim() {
-            MATCH_ALL => None,
-            text => Some(text.to_owned()).filter(|text| !is_blank(text)),
+            "" | MATCH_ALL => None,
+            text => Some(text.to_owned()),
         };
         let asks_for_many = || raw.ingredients.spread && many::are_asked(text.as_deref());
         let is_spread = raw.spread.unwrap_or_else(asks_for_many);

@@ -2,8 +2,8 @@
 //! imported.
 
 use super::draft::Draft;
-use super::entry::{EntryFields, each_of, scalar, text};
-use super::{ForeignReader, ReadResult, json, texts};
+use super::entry::{EntryFields, each_of, named_texts, scalar, text};
+use super::{ForeignReader, ReadResult, texts};
 use crate::input::Invalid;
 
 /// The tool with which ChatGPT stores memories: each message to it is a memory.
@@ -83,7 +83,7 @@ impl ForeignReader<'_> {
             return Ok(());
         };
         let mut of_projects = Vec::new();
-        json::named_texts(memories, |id, text| of_projects.push((id, text)));
+        named_texts(memories, |id, text| of_projects.push((id, text)));
         for (id, memory) in of_projects {
             let name = self.projects.get(&id).cloned();
             match memory {

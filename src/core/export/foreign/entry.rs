@@ -200,6 +200,11 @@ impl<'t, T: Deserialize<'t>, F: FnMut(T)> Visitor<'t> for Members<T, F> {
     }
 }
 
+/// The texts of an object by name.
+pub fn named_texts(json: &str, mut each: impl FnMut(String, Option<String>)) {
+    each_named(json, |name, value| each(name, text(value).map(Into::into))).ok();
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::{EntryFields, each_named, each_of, scalar, text};
+use super::entry::{EntryFields, each_of, scalar, text};
 use super::memories::{FoundEntry, is_memory, memory_of};
 use super::{ForeignReader, ReadResult, Stop, WHOLE_FILE, chats, graph, texts};
 use crate::input::Invalid;
@@ -340,9 +340,4 @@ fn names_of(text: &str) -> HashMap<String, String> {
         .ok();
     }
     names
-}
-
-/// The texts of an object by name.
-pub fn named_texts(json: &str, mut each: impl FnMut(String, Option<String>)) {
-    each_named(json, |name, value| each(name, text(value).map(Into::into))).ok();
 }

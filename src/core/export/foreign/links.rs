@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use time::OffsetDateTime;
 
+use super::front_matter::FrontMatter;
 use super::graph::{RELATIONS_MAX, RelationText, entity_type_of};
-use super::notes::FrontMatter;
 use super::{ForeignReader, ReadResult, WHOLE_FILE};
 use crate::memories::mentions::EntityType;
 

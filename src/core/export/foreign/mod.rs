@@ -10,6 +10,7 @@ mod draft;
 mod encoding;
 mod entry;
 mod folder;
+mod front_matter;
 mod graph;
 mod json;
 mod links;
@@ -28,9 +29,8 @@ use time::OffsetDateTime;
 use self::draft::Draft;
 use self::graph::PassedEntities;
 use self::links::Links;
-use super::import::EntryPlace;
+use super::piece::{EntryPlace, FilePiece, Screening, screened};
 use super::read::ImportRecord;
-use super::source::{FilePiece, Screening, screened};
 use crate::input::Invalid;
 
 /// A file that is not an export of Keepsake is read as a whole.

@@ -4,6 +4,9 @@ use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::quota::QuotaError;
 
+/// Of a record that the database refuses.
+pub(super) const NOT_KEPT: &str = "PostgreSQL cannot keep it.";
+
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("the account is being erased; nothing more is taken in")]

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{EntryPlace, ImportError, Importer, StartedDocument, store};
+use super::{ImportError, Importer, StartedDocument, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
 use crate::db::write_as;
@@ -13,6 +13,7 @@ use crate::export::documents::{DocumentLine, NoteRecord, RevisionLine};
 use crate::export::entities::{EntityLine, RelationLine};
 use crate::export::episodes::EpisodeLine;
 use crate::export::origins::{self, OriginsLine, UnwantedLine};
+use crate::export::piece::EntryPlace;
 use crate::export::projects::{ProjectLine, named as projects_named};
 use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;

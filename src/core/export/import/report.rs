@@ -12,20 +12,6 @@ const ROWS_TOLD_MAX: usize = 10_000;
 /// Rows of what was imported as it is, was there, or did not have to be imported.
 const ROWS_TAKEN_MAX: usize = 10_000;
 
-/// Where an entry of a file is, and what of it was changed while it was read.
-#[derive(Clone, Debug, Default)]
-pub struct EntryPlace {
-    /// Such as "Line 3".
-    pub name: String,
-    pub changes: Vec<String>,
-}
-
-impl EntryPlace {
-    pub fn of(name: String) -> Self {
-        Self { name, changes: Vec::new() }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowOutcome {
