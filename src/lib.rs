@@ -4,13 +4,16 @@
 //!
 //! # The map
 //!
-//! From top to bottom: a module uses only modules below its own row. The first two rows are this crate, with `app`, the pages;
-//! all others are the domain, `keepsake-core` in `src/core`, which it shows under its own names.
+//! From top to bottom: a module uses only modules below its own row. The first two rows are this crate; then come `app`, the
+//! pages, and `keepsake-edge` in `src/edge`; all others are the domain, `keepsake-core` in `src/core`, which this crate shows under
+//! its own names.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `background.rs`, `eval.rs`, `migrate.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, `terminal.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
-//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), calls from pages of other origins (`cors.rs`), the path of the public address (`subpath.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
+//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, calls from pages of other origins (`cors.rs`), downloads; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth |
+//! | `app` | the pages: `pages/` has one file a page, with what it loads (`load.rs`) and its forms (`post.rs`) beside it where they are long; `routes.rs` lists them, `page.rs` is a request for one, `forms.rs` what is posted, `components/` what they share; `islands/` alone reaches the browser |
+//! | `edge` | what both share: authentication (`auth.rs`), web sessions, concurrent calls per user (`calls.rs`), throttles, errors into responses, headers, the path of the public address (`subpath.rs`), the server's state |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`services`] | one struct of the handles with which tools, jobs, pages and commands work; made once a process |
@@ -42,7 +45,7 @@
 //! # Walkthrough: one add
 //!
 //! `POST /api/v1/tools/memory_add` reaches `web/api/tools.rs`, which reads a
-//! bounded body and has `web/auth.rs` verify the token ([`accounts::Accounts::open`],
+//! bounded body and has `edge/auth.rs` verify the token ([`accounts::Accounts::open`],
 //! as the *system* role). [`tools::Registry::call`] checks that memory is switched on and the
 //! scope allows the call, and reads the input by the tool's schema (`tools/input.rs`). `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which
 //! enforces every limit. [`memories::Adding`] opens a transaction bound to the user and raises
@@ -66,8 +69,8 @@
 //!
 //! # Walkthrough: one search
 //!
-//! A tool call reaches `tools/memory_search.rs` in the same way; the Memory page uses
-//! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::Search::find`]. One small statement reads the
+//! A tool call reaches `tools/memory_search.rs` in the same way; the Memory page is
+//! `app/src/pages/memory.rs`. Both make a [`search::SearchQuery`] and call [`search::Search::find`]. One small statement reads the
 //! revision of the user's memory and which space serves it ([`search::Reader::current`]). An index in memory of that
 //! revision is used as it is; an older one reads only what has changed; without one, everything is read.
 //! Then come the query's vector ([`embedding::Embeddings::query_vector`]: cached, or requested with a deadline and
@@ -99,7 +102,7 @@
 //!    for a prompt, which names themes by their slugs only.
 //! 7. Everything has a named limit, with its unit, beside the type it limits.
 //! 8. Environment variables are read in [`config`] only; time comes from [`clock`].
-//! 9. The domain does not use axum or leptos; `app` does not use axum, tokio or sqlx.
+//! 9. The domain does not use axum or leptos; nothing of the server is compiled into the islands.
 //! 10. Content reaches a page as text, never as HTML.
 //! 11. Rows are the truth, jobs are hints: losing every job loses no work, jobs are
 //!     idempotent, and their arguments are ids.

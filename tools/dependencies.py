@@ -11,7 +11,7 @@ import cache
 from common import REPO, say
 
 # What decides how the workspace's dependencies are compiled, with the toolchain and the flags.
-INPUTS = [REPO / path for path in ("Cargo.lock", "Cargo.toml", "app/Cargo.toml", "src/core/Cargo.toml", "src/encoder/Cargo.toml", ".cargo/config.toml")]
+INPUTS = [REPO / path for path in ("Cargo.lock", "Cargo.toml", "app/Cargo.toml", "src/core/Cargo.toml", "src/edge/Cargo.toml", "src/encoder/Cargo.toml", ".cargo/config.toml")]
 
 
 def name_of(kind, inputs, rustc):

@@ -13,7 +13,7 @@ pub use documents::{document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
 pub use sessions::{said_in, session_from};
 
-use crate::backend::{PAGE_SIZE, ROWS_MAX};
+use crate::limits::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};
 
 /// A hundred years: what search takes.

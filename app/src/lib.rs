@@ -1,29 +1,47 @@
-//! The pages of Keepsake. `ssr` renders them on the server; `hydrate` builds
-//! the islands, the only code that reaches the browser. This package knows
-//! nothing of the database or of axum: it asks through [`backend::Backend`].
+//! The pages of Keepsake. `ssr` renders them on the server: `pages/` has one file a page, which loads what it shows, renders it
+//! and takes its forms; `routes.rs` lists them. `hydrate` builds the islands, the only code that reaches the browser.
 
 #[cfg(feature = "ssr")]
 mod address;
 #[cfg(feature = "ssr")]
-pub mod backend;
-#[cfg(feature = "ssr")]
 mod components;
+#[cfg(feature = "ssr")]
+mod endpoint;
+#[cfg(feature = "ssr")]
+mod forms;
 pub mod islands;
 #[cfg(feature = "ssr")]
 mod kinds;
 #[cfg(feature = "ssr")]
+mod limits;
+#[cfg(feature = "ssr")]
+mod moment;
+#[cfg(feature = "ssr")]
+mod nowhere;
+#[cfg(feature = "ssr")]
+mod page;
+#[cfg(feature = "ssr")]
 mod pages;
+#[cfg(feature = "ssr")]
+mod routes;
 #[cfg(feature = "ssr")]
 mod shell;
 #[cfg(feature = "ssr")]
 pub mod view;
 #[cfg(feature = "ssr")]
+mod visits;
+#[cfg(feature = "ssr")]
 pub mod words;
 
 #[cfg(feature = "ssr")]
-pub use backend::IslandsBuilt;
+pub use {nowhere::not_found_for, page::broken, routes::pages, visits::identify_visitor};
+
 #[cfg(feature = "ssr")]
-pub use shell::{App, shell};
+use keepsake_core::{
+    accounts, activity, backup, clock, consolidation, containment, db, documents, embedding,
+    entities, erasure, evaluation, export, input, jobs, memories, providers, queue, quota,
+    redaction, search, services, sessions, tools, webhooks,
+};
 
 /// What the browser runs once the module is loaded: the islands alone wake up.
 #[cfg(feature = "hydrate")]

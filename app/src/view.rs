@@ -148,7 +148,7 @@ pub struct MemoryFilters {
     pub agent: Option<i64>,
     /// `as_of=`, `at=`: what was known, and true, on another day.
     pub day: DayFilters,
-    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::limits::PAGE_SIZE).
     pub shown: usize,
 }
 

@@ -150,10 +150,10 @@ fn circles(edges: &BTreeSet<(Module, Module)>) -> Vec<String> {
 #[test]
 fn no_modules_import_each_other_in_a_circle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for of in ["src", "src/core", "app/src"] {
+    for of in ["src", "src/core", "src/edge", "app/src"] {
         let imports = Imports::of(&root.join(of));
         let edges = imports.edges();
-        assert!(edges.len() > 100, "{of}: only {} imports found", edges.len());
+        assert!(edges.len() > 20, "{of}: only {} imports found", edges.len());
         let circles = circles(&edges);
         assert!(circles.is_empty(), "{of}:\n{}", circles.join("\n"));
     }

@@ -1,6 +1,7 @@
 //! Downloads: a person's export, a receipt, the text of a document, and the script that connects programs.
 //! They change nothing.
 
+use app::not_found_for;
 use app::view::DocumentFilters;
 use axum::Json;
 use axum::body::Body;
@@ -13,7 +14,6 @@ use time::format_description::well_known::Rfc3339;
 
 use super::AppState;
 use super::error::Problem;
-use super::pages::not_found_for;
 use super::visitor::SignedIn;
 use crate::documents::{DocumentError, FullDocument};
 use crate::erasure::{self, ErasureKind};

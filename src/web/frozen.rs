@@ -7,8 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::AppState;
-use super::auth::in_plain_text;
-use super::error::{DATABASE_SENTENCE, Problem};
+use super::error::{DATABASE_SENTENCE, Problem, in_plain_text};
 use crate::tools::guidance;
 
 const PROMPT: &str = "/api/v1/prompt";

@@ -1,8 +1,6 @@
 //! `/livez`: the process is alive. `/readyz`: it can serve, or which part cannot. It answers in bounded time,
 //! and reveals nothing about users or endpoints.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Json;
@@ -12,7 +10,7 @@ use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::AppState;
+use super::{AppState, Readiness, Workers};
 use crate::db::Schema;
 use crate::embedding::{BuiltinState, SystemProviderState};
 use crate::queue;
@@ -22,47 +20,6 @@ use crate::quota::DiskState;
 const ASK_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Workers renew their lease every 5 s.
 const WORKER_SILENT_MAX: time::Duration = time::Duration::seconds(60);
-
-/// Where jobs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workers {
-    Here,
-    /// In `keepsake work`.
-    Elsewhere,
-}
-
-/// The state of this process, for monitoring.
-#[derive(Clone, Default)]
-pub struct Readiness(Arc<ReadinessState>);
-
-#[derive(Default)]
-struct ReadinessState {
-    /// Changes once, from serving to draining.
-    draining: AtomicBool,
-    about: ProcessInfo,
-}
-
-/// What a process knows from its start.
-#[derive(Default)]
-pub struct ProcessInfo {
-    /// `None`: no workers are expected.
-    pub workers: Option<Workers>,
-}
-
-impl Readiness {
-    pub fn new(about: ProcessInfo) -> Self {
-        Self(Arc::new(ReadinessState { draining: AtomicBool::new(false), about }))
-    }
-
-    /// Makes `/readyz` return 503, so that load balancers send no more requests.
-    pub fn drain(&self) {
-        self.0.draining.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_draining(&self) -> bool {
-        self.0.draining.load(Ordering::Relaxed)
-    }
-}
 
 /// Each part's state. Parts that serving does not need only cause warnings.
 #[derive(Serialize, JsonSchema)]
@@ -143,7 +100,7 @@ impl ReadinessReport {
         }
         let last_seen = queue::store::worker_last_seen(&mut conn).await?;
         let silent_for = last_seen.map(|at| state.clock.now() - at);
-        self.tell_worker(state.readiness.0.about.workers, silent_for);
+        self.tell_worker(state.readiness.workers(), silent_for);
         let provider = state.embeddings.system_provider_state(&mut conn).await?;
         drop(conn);
         self.tell_provider(provider);

@@ -24,10 +24,6 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(1);
 const KEPT_FOR: Duration = Duration::from_secs(5);
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The latest database values.
-#[derive(Default)]
-pub struct DatabaseGauges(tokio::sync::Mutex<Option<(Instant, Vec<Gauge>)>>);
-
 pub async fn show(
     State(state): State<AppState>,
     peer: Option<Extension<ConnectInfo<SocketAddr>>>,
@@ -143,7 +139,7 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
 
 /// The database's values, and whether it answered.
 async fn of_database(state: &AppState) -> Vec<Gauge> {
-    let mut kept = state.asked.0.lock().await;
+    let mut kept = state.gauges.0.lock().await;
     if let Some((asked_at, gauges)) = &*kept
         && asked_at.elapsed() < KEPT_FOR
     {

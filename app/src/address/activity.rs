@@ -2,8 +2,8 @@
 //! memory page is.
 
 use super::{more_rows, rows_shown, written};
-use crate::backend::PAGE_SIZE;
 use crate::kinds::TOOLS;
+use crate::limits::PAGE_SIZE;
 use crate::view::ActivityFilters;
 
 /// Periods that can be asked for, in days.

@@ -1,8 +1,8 @@
 //! The addresses of entities: the list with its filters, and the graph.
 
 use super::{more_rows, rows_shown, written};
-use crate::backend::PAGE_SIZE;
 use crate::kinds::ENTITY_TYPES;
+use crate::limits::PAGE_SIZE;
 use crate::view::{EntityFilters, EntityLink, EntitySort, GraphFilters};
 
 /// Steps of a graph around an entity.

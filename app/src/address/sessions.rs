@@ -2,7 +2,7 @@
 //! one session at one of its messages.
 
 use super::{more_rows, rows_shown, written};
-use crate::backend::PAGE_SIZE;
+use crate::limits::PAGE_SIZE;
 use crate::view::{Outcome, SessionFilters, TurnPlace};
 
 impl Outcome {

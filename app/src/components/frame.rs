@@ -4,8 +4,7 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{Shape, Shortcuts, Trouble, shape_of, without_unseen};
-use crate::backend::{PageError, backend};
+use super::{Shape, Shortcuts, shape_of, without_unseen};
 use crate::islands::Keyboard;
 use crate::view::Account;
 
@@ -78,8 +77,13 @@ const ADMIN_PAGES: &[Link] = &[
 ];
 
 #[component]
-pub fn Frame(section: Section, title: String, children: Children) -> impl IntoView {
-    let viewer = backend().viewer();
+pub fn Frame(
+    section: Section,
+    title: String,
+    account: Option<Account>,
+    children: Children,
+) -> impl IntoView {
+    let viewer = account;
     let signed_in = viewer.is_some();
     // For a member it is as if the admins' pages were not there.
     let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.is_admin);
@@ -115,29 +119,6 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
             {signed_in.then(|| view! { <Keyboard /> })}
         </footer>
         {signed_in.then(|| view! { <Shortcuts /> })}
-    }
-    .into_any()
-}
-
-/// A page of one answer of the backend: in the frame, what `body` makes of it, or why there is none.
-pub fn framed<T: Send + 'static>(
-    section: Section,
-    title: &'static str,
-    href: &'static str,
-    answer: impl Future<Output = Result<T, PageError>> + Send + 'static,
-    body: impl FnOnce(T) -> AnyView + Send + 'static,
-) -> AnyView {
-    let heading = title.split(" · ").next().unwrap_or(title);
-    let page = Suspend::new(async move {
-        match answer.await {
-            Ok(found) => body(found),
-            Err(error) => view! { <Trouble heading error href=href.to_owned() /> }.into_any(),
-        }
-    });
-    view! {
-        <Frame section title=title.to_owned()>
-            {page}
-        </Frame>
     }
     .into_any()
 }

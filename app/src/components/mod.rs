@@ -1,5 +1,5 @@
 //! Props in, HTML out: the parts that pages are made of. Nothing here asks the
-//! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
+//! services, and nothing reaches wasm.
 
 mod badge;
 mod beginning;
@@ -47,10 +47,10 @@ pub use endpoint_form::{
 };
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
-pub use frame::{Frame, Section, framed};
+pub use frame::{Frame, Section};
 pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
-pub use notice::{NoSuchPage, Trouble, with_code};
+pub use notice::{NoSuchPage, Trouble, not_found, with_code};
 pub use outcome::{Confirm, TestReport};
 pub use paste::Paste;
 pub use pick::{Choice, Pick};

@@ -1,17 +1,17 @@
 //! What a page says when it could not be made, or when there is none.
 
+use axum::http::StatusCode;
 use leptos::prelude::*;
+use leptos_axum::ResponseOptions;
 
-use crate::backend::{PageError, backend};
-
-/// Answers with the error's status, says why in one sentence and offers to try again.
+/// Says in one sentence why a page could not be made, and offers to try again.
 #[component]
-pub fn Trouble(heading: &'static str, error: PageError, href: String) -> impl IntoView {
-    backend().failed(&error);
+pub fn Trouble(title: String, sentence: String, href: String) -> impl IntoView {
+    let heading = title.split(" · ").next().unwrap_or_default().to_owned();
     view! {
         <div class="prose">
             <h1>{heading}</h1>
-            <p role="alert">{error.sentence}</p>
+            <p role="alert">{sentence}</p>
             <p>
                 <a class="button" href=href>
                     "Try again"
@@ -21,10 +21,17 @@ pub fn Trouble(heading: &'static str, error: PageError, href: String) -> impl In
     }
 }
 
+/// Answers 404 with the page that is being rendered.
+pub fn not_found() {
+    if let Some(options) = use_context::<ResponseOptions>() {
+        options.set_status(StatusCode::NOT_FOUND);
+    }
+}
+
 /// Answers with 404, and shows the way back.
 #[component]
 pub fn NoSuchPage() -> impl IntoView {
-    backend().not_found();
+    not_found();
     view! {
         <div class="prose">
             <h1>"Page not found"</h1>

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::backend::IslandsBuilt;
+use crate::shell::IslandsBuilt;
 
 /// Where no island can look again, the page renews itself, but for somebody who
 /// asks it to hold still (`?hold=1`): what is typed would be gone. Never right after a form.

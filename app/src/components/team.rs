@@ -37,7 +37,7 @@ pub fn Team(
     });
     let leader = team.leader.map(|leader| {
         let read_only = leader.is_read_only.then_some(
-            " The team is read-only: it writes nothing, in its own memory neither.",
+            " The team is read-only: your agent cannot write, not even to its own memory.",
         );
         view! {
             <p>
@@ -52,9 +52,9 @@ pub fn Team(
     let is_first = team.members.is_empty();
     let (told_writes, action, label) = match team.is_read_only {
         true => {
-            ("Members write nothing, in their own memory neither.", "writable", "Let members write")
+            ("Members cannot write, not even to their own memory.", "writable", "Let members write")
         }
-        false => ("Members write to their own memory.", "read_only", "Make members read-only"),
+        false => ("Members can write to their own memory.", "read_only", "Make members read-only"),
     };
     let writes = (!is_first || team.invitations > 0 || team.is_read_only).then(|| {
         view! {

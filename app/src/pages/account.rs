@@ -1,27 +1,37 @@
 //! The account of the person who is signed in: who they are here, their time zone, whether their
 //! agents may use memory, and a new password. Changing that ends every other session, and the page says so.
 
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Done, Field, FormError, Frame, MemorySwitch, Password, Section};
+use crate::clock::Zone;
+use crate::components::{Done, Field, FormError, MemorySwitch, Password, Section};
 use crate::islands::ZoneSuggestion;
-use crate::view::FormState;
+use crate::page::Page;
+use crate::view::{Account, FormState};
+
+const PATH: &str = "/account";
+
+pub async fn show(page: Page) -> Response {
+    let (form, account) = (page.form.clone(), page.account());
+    page.render(Section::Account, "Account", PATH, Ok(account), move |account| {
+        view! { <Whole account posted=form.clone() /> }.into_any()
+    })
+    .await
+}
 
 #[component]
-pub fn Account() -> impl IntoView {
-    let posted = backend().form();
+fn Whole(account: Option<Account>, posted: FormState) -> impl IntoView {
     let (form, switch_form) = (posted.of("password"), posted.of("memory"));
     let zone_form = posted.of("time_zone");
-    let zone = backend().viewer().map(|v| v.time_zone).unwrap_or_default();
-    let is_on = backend().viewer().is_some_and(|v| v.memory_enabled);
+    let zone = account.as_ref().map(|v| v.time_zone.clone()).unwrap_or_default();
+    let is_on = account.as_ref().is_some_and(|v| v.memory_enabled);
     view! {
-        <Frame section=Section::Account title="Account".to_owned()>
             <div class="column page">
                 <h1>"Account"</h1>
-                {backend()
-                    .viewer()
-                    .map(|viewer| {
+                {account.map(|viewer| {
                         view! {
                             <dl class="facts">
                                 <div>
@@ -69,8 +79,8 @@ pub fn Account() -> impl IntoView {
                     </form>
                 </section>
             </div>
-        </Frame>
     }
+    .into_any()
 }
 
 /// After a new password: what can still read the memory, and how to end it.
@@ -94,7 +104,7 @@ fn OpenDoors(form: FormState) -> impl IntoView {
 
 #[component]
 fn TimeZone(form: FormState, zone: String) -> impl IntoView {
-    let names = backend().time_zones().into_iter();
+    let names = Zone::names().into_iter();
     let options = names.map(|name| view! { <option value=name></option> });
     let done = form.clone();
     view! {

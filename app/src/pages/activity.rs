@@ -3,43 +3,37 @@
 //! marked `data-live` are those that the island [`LiveResults`] replaces.
 
 mod filters;
+pub mod load;
+pub mod post;
 mod queries;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
 use super::used::PATH as USED;
-use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Call, Days, Done, FirstSteps, Frame, Run, Section, TOKEN_PLACE, Trouble, calls, count,
-    search_line,
+    Call, Days, Done, FirstSteps, Run, Section, TOKEN_PLACE, calls, count, search_line,
 };
 use crate::islands::LiveResults;
+use crate::limits::ROWS_MAX;
+use crate::page::Page;
 use crate::view::{ActivityFilters, ActivityPage, CallRow, FormState};
 use filters::Narrow;
 use queries::Queries;
 
-#[component]
-pub fn Activity() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let filters = ActivityFilters::from_query(&query);
-    let backend = backend();
-    let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.activity_page(&filters).await {
-            Ok(page) if page.is_empty => view! { <Beginning page form /> }.into_any(),
-            Ok(page) => view! { <Found page filters form /> }.into_any(),
-            Err(error) => {
-                let href = filters.href();
-                view! { <Trouble heading="Activity" error href /> }.into_any()
-            }
+pub async fn show(page: Page) -> Response {
+    let filters = ActivityFilters::from_query(page.query());
+    let form = page.form.clone();
+    let found = page.activity_view(&page.viewer, &filters).await;
+    let href = filters.href();
+    page.render(Section::Activity, "Activity", href, found, move |page| {
+        let (filters, form) = (filters.clone(), form.clone());
+        match page.is_empty {
+            true => view! { <Beginning page form /> }.into_any(),
+            false => view! { <Found page filters form /> }.into_any(),
         }
-    });
-    view! {
-        <Frame section=Section::Activity title="Activity".to_owned()>
-            {page}
-        </Frame>
-    }
+    })
+    .await
 }
 
 /// So many calls in a row that are alike are folded.

@@ -2,42 +2,40 @@
 //! the hosts that members' endpoints may name, and operators. How the work stands is on Jobs.
 //! Whoever is no admin is told that there is no such page.
 
-mod backups;
-mod jobs;
-mod operators;
-mod storage;
+pub mod backups;
+pub mod jobs;
+mod load;
+pub mod operators;
+pub mod storage;
 mod system;
-mod users;
+pub mod users;
 
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, framed, with_code,
+    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, with_code,
 };
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
-pub use backups::Backups;
-pub use jobs::Jobs;
 use operators::Operators;
 use storage::Storage;
 use system::{System, SystemChat};
-pub use users::Users;
 
 const PATH: &str = "/admin";
 const JOBS_PATH: &str = "/admin/jobs";
 const EMBEDDINGS_PATH: &str = "/admin/embeddings";
 const LOOK_SECONDS: u32 = 2;
 
-#[component]
-pub fn Admin() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.admin_page().await };
-    framed(Section::Admin, "Admin", PATH, page, move |page| match page {
-        Some(page) => view! { <Whole page form /> }.into_any(),
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.admin_page().await;
+    page.render(Section::Admin, "Admin", PATH, found, move |page| match page {
+        Some(page) => view! { <Whole page form=form.clone() /> }.into_any(),
         None => view! { <NoSuchPage /> }.into_any(),
     })
+    .await
 }
 
 #[component]

@@ -2,53 +2,50 @@
 //! tokens. A new token is shown in the answer to the form that made it, and
 //! never again.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
+use axum::response::Response;
+use leptos::prelude::*;
+
 use crate::components::{
-    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, StateBadge,
-    TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
+    Connect, Done, Field, FirstCall, FormError, MemorySwitch, Paste, Section, StateBadge,
+    TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, When,
 };
 use crate::islands::LiveProgress;
+use crate::page::{Page, asked};
 use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, Moment, NewToken};
 
-#[component]
-pub fn Agents() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
     // The agent whose lines are asked for; its token is not known any more.
-    let asked = use_query_map().with_untracked(|query| query.get("connect")?.parse().ok());
-    let page = Suspend::new(async move {
-        match backend.agents_page().await {
-            Ok(page) => view! { <Everyone page form asked /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Agents & tokens" error href="/agents".to_owned() /> }
-                    .into_any()
-            }
+    let connecting = page.asked_for("connect").and_then(|id| id.parse().ok());
+    let found = page.agents_page().await;
+    page.render(Section::Agents, "Agents & tokens", "/agents", found, move |page| {
+        view! {
+            <div class="page">
+                <Everyone page form=form.clone() connecting />
+            </div>
         }
-    });
-    view! {
-        <Frame section=Section::Agents title="Agents & tokens".to_owned()>
-            <div class="page">{page}</div>
-        </Frame>
-    }
+        .into_any()
+    })
+    .await
 }
 
 #[component]
-fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoView {
+fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl IntoView {
     let public_url = page.public_url;
     let new_token = form.new_token.clone();
     let named = |new: &NewToken| page.agents.iter().find(|a| a.name == new.agent_name).cloned();
     let fresh_agent = new_token.as_ref().and_then(named);
     let fresh_id = fresh_agent.as_ref().map(|agent| agent.id);
-    let watched = fresh_id.or(asked);
+    let watched = fresh_id.or(connecting);
     let renewed_from = watched.map(|id| format!("/agents?connect={id}"));
     let fresh = new_token
         .zip(fresh_agent)
         .map(|(new, agent)| view! { <Fresh new agent public_url=public_url.clone() /> });
     let is_first = page.agents.is_empty();
-    let is_all_off = backend().viewer().is_some_and(|v| !v.memory_enabled);
+    let is_all_off = asked().account().is_some_and(|v| !v.memory_enabled);
     let all_off = is_all_off.then(|| {
         view! {
             <p class="aside">
@@ -70,7 +67,7 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
             let undo_form = form.of("agent_undo");
             let since = page.a_day_ago.clone();
             let form = form.of("token");
-            let connect_to = (asked == Some(agent.id)).then(|| public_url.clone());
+            let connect_to = (connecting == Some(agent.id)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
             view! { <Agent agent form settings_form team_form undo_form since connect_to is_fresh /> }
         })

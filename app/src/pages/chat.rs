@@ -1,15 +1,18 @@
 //! Settings › Chat model: who answers in words and why, what that has cost, how much
 //! it may cost a day, and the person's own endpoint.
 
+pub mod load;
+pub mod post;
 mod spent;
 
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
 use crate::components::{
     Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, NumberField, OwnEndpoint,
-    Section, SwitchedOff, count, framed,
+    Section, SwitchedOff, count,
 };
+use crate::page::Page;
 use crate::view::{ChatPage, FormState};
 use spent::Spent;
 
@@ -30,14 +33,13 @@ pub static OWN: EndpointKind = EndpointKind {
     test_hint: "Test asks the model for the capital of France.",
 };
 
-#[component]
-pub fn Chat() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.chat_page().await };
-    framed(Section::Chat, "Chat model", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.chat_view().await;
+    page.render(Section::Chat, "Chat model", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

@@ -1,40 +1,46 @@
 //! A program asks to use the memory (OAuth): who it is, where the answer goes, what it may do, and as which agent. Saying no
 //! is as easy as saying yes.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_location;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
-use crate::components::{
-    Field, FieldError, FormError, Frame, SCOPES, Section, ToolSelect, Trouble,
-};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use keepsake_edge::headers::let_forms_leave;
+use keepsake_edge::oauth::{AUTHORIZE, AuthorizationRefusal};
+use leptos::prelude::*;
+
+use crate::components::{Field, FieldError, FormError, SCOPES, Section, ToolSelect};
 use crate::islands::AllowSoon;
+use crate::page::{Page, account_error};
 use crate::view::{ConsentPage, ConsentView, FormState, RefusedConsent};
 
 /// The value of a choice of agent that makes a new one.
 const NEW_AGENT: &str = "new";
 
-#[component]
-pub fn Consent() -> impl IntoView {
-    let search = use_location().search.get_untracked();
-    let query = search.trim_start_matches('?').to_owned();
-    let backend = backend();
-    let form = backend.form().of("consent");
-    let page = Suspend::new(async move {
-        match backend.consent_page(&query).await {
-            Ok(ConsentPage::Asks(asked)) => asks(*asked, form).into_any(),
-            Ok(ConsentPage::Refused(why)) => refused(why).into_any(),
-            Err(error) => {
-                let href = format!("/oauth/authorize?{query}");
-                view! { <Trouble heading="Connect a program" error href /> }.into_any()
-            }
+pub async fn show(page: Page) -> Response {
+    let checked = page.state.authorization_request(page.viewer.user_id, page.query()).await;
+    let status = match checked {
+        Ok(_) => StatusCode::OK,
+        Err(AuthorizationRefusal::SentBack(address)) => {
+            return Redirect::to(&address).into_response();
         }
+        Err(refusal) => post::status_of(&refusal),
+    };
+    let form = page.form.of("consent");
+    let found = page.consent_view(page.viewer.user_id, page.query()).await.map_err(account_error);
+    let href = format!("{AUTHORIZE}?{}", page.query());
+    let shown = page.render(Section::Agents, "Connect a program", href, found, move |page| {
+        let body = match page {
+            ConsentPage::Asks(asked) => asks(*asked, form.clone()).into_any(),
+            ConsentPage::Refused(why) => refused(why).into_any(),
+        };
+        view! { <div class="page">{body}</div> }.into_any()
     });
-    view! {
-        <Frame section=Section::Agents title="Connect a program".to_owned()>
-            <div class="page">{page}</div>
-        </Frame>
-    }
+    let mut response = shown.await;
+    let_forms_leave(&mut response);
+    *response.status_mut() = status;
+    response
 }
 
 fn asks(asked: ConsentView, form: FormState) -> impl IntoView {

@@ -1,38 +1,38 @@
 //! Your data: all of it out as a file, a file in, and all of it gone for good; and
 //! the receipts of what was erased. What cannot be undone is told in numbers first.
 
-mod about;
+pub mod about;
 mod import;
-mod receipt;
-mod storage;
+pub mod load;
+pub mod post;
+pub mod receipt;
+pub mod storage;
+pub mod upload;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 
-use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Password, Renewal, Section, count, framed, memories, size,
+    Done, Field, FormError, Password, Renewal, Section, count, memories, size,
 };
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{DataPage, FormState, ImportState, RowCount};
-pub use about::About;
 use about::Ask;
 use import::Import;
-pub use receipt::Erased;
 use receipt::Receipts;
 use storage::Storage;
 
 pub const PATH: &str = "/data";
 
-#[component]
-pub fn Data() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = async move { backend.data_page().await };
-    framed(Section::Data, "Your data", PATH, page, move |page| {
-        view! { <Whole page form is_held /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let is_held = page.asked_for("hold").is_some();
+    let form = page.form.clone();
+    let found = page.data_view(&page.viewer).await;
+    page.render(Section::Data, "Your data", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() is_held /> }.into_any()
     })
+    .await
 }
 
 #[component]

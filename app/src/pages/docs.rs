@@ -1,17 +1,27 @@
 //! The doors for programs, to read: what can be called, with what, and what
 //! comes back. Open to everybody; it shows nothing of anybody.
 
+use std::sync::Arc;
+
+use axum::extract::Extension;
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Fact, Facts, Frame, Paste, Section};
+use crate::components::{Fact, Facts, Paste, Section};
+use crate::page::Asked;
 use crate::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 
+/// For everybody, and without the database.
+pub async fn show(page: Asked, Extension(docs): Extension<Arc<DocsPage>>) -> Response {
+    page.render(Section::Docs, "API documentation", "/docs", Ok(docs), |docs| {
+        view! { <Whole page=docs.as_ref().clone() /> }.into_any()
+    })
+    .await
+}
+
 #[component]
-pub fn Docs() -> impl IntoView {
-    let page = backend().docs_page();
+fn Whole(page: DocsPage) -> impl IntoView {
     view! {
-        <Frame section=Section::Docs title="API documentation".to_owned()>
             <div class="docs">
                 <Contents groups=page.groups.clone() />
                 <div class="docs-text">
@@ -20,8 +30,8 @@ pub fn Docs() -> impl IntoView {
                     <Errors errors=page.errors />
                 </div>
             </div>
-        </Frame>
     }
+    .into_any()
 }
 
 #[component]

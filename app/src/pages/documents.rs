@@ -1,43 +1,31 @@
 //! Documents: the files that agents write, as a tree of folders; those that were deleted are folded below it.
 
+pub mod load;
 mod manage;
 mod markdown;
-mod one;
+pub mod one;
+pub mod post;
 mod revisions;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
 use crate::address::{document_path, folder_of, folder_path};
-use crate::backend::{DELETED_SHOWN, backend};
 use crate::components::{
-    Frame, Marked, OwnerBadge, Paste, Section, TOKEN_PLACE, Trouble, When, WordBadge, count,
-    documents, size,
+    Marked, OwnerBadge, Paste, Section, TOKEN_PLACE, When, WordBadge, count, documents, size,
 };
+use crate::limits::DELETED_SHOWN;
+use crate::page::Page;
 use crate::view::{DocumentFolder, DocumentRow, DocumentTree, DocumentsPage};
 
-pub use one::Document;
-
-#[component]
-pub fn Documents() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let folder = folder_of(&query);
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.documents_page(folder.as_deref()).await {
-            Ok(page) if page.is_empty => view! { <Beginning page /> }.into_any(),
-            Ok(page) => view! { <Listed page /> }.into_any(),
-            Err(error) => {
-                let href = "/documents".to_owned();
-                view! { <Trouble heading="Documents" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Documents title="Documents".to_owned()>
-            {page}
-        </Frame>
-    }
+pub async fn show(page: Page) -> Response {
+    let folder = folder_of(page.query());
+    let found = page.documents_view(&page.viewer, folder.as_deref()).await;
+    page.render(Section::Documents, "Documents", "/documents", found, |page| match page.is_empty {
+        true => view! { <Beginning page /> }.into_any(),
+        false => view! { <Listed page /> }.into_any(),
+    })
+    .await
 }
 
 #[component]

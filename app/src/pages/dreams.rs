@@ -1,13 +1,16 @@
 //! Dreams: each with what it read, what it wrote, and what it proposes of two memories, side by side; accepted, dismissed and
 //! undone here.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_location;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
+use axum::response::Response;
+use leptos::prelude::*;
+
 use crate::components::{
-    Done, Field, FormError, Marked, Progress, Section, StateBadge, When, count, framed,
+    Done, Field, FormError, Marked, Progress, Section, StateBadge, When, count,
 };
+use crate::page::Page;
 use crate::view::{
     DreamView, DreamsPage, DreamtOf, FormState, ProposalKind, ProposalSide, ProposalState,
     ProposalView,
@@ -17,17 +20,14 @@ const PATH: &str = "/dreams";
 const FORM: &str = "dreams";
 const SETTINGS_FORM: &str = "dream_settings";
 
-#[component]
-pub fn Dreams() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let query = use_location().search.get_untracked();
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let before = pairs.find_map(|(name, value)| (name == "before").then(|| value.parse().ok())?);
-    let page = async move { backend.dreams_page(before).await };
-    framed(Section::Memory, "Dreams", PATH, page, move |page| {
-        view! { <Whole page form is_first=before.is_none() /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let before = page.asked_for("before").and_then(|id| id.parse().ok());
+    let form = page.form.clone();
+    let found = page.dreams_view(&page.viewer, before).await;
+    page.render(Section::Memory, "Dreams", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() is_first=before.is_none() /> }.into_any()
     })
+    .await
 }
 
 #[component]

@@ -3,15 +3,17 @@
 //! island [`LiveProgress`] replaces while something is under way; the form is
 //! none of them, so that nothing that is typed is lost.
 
+pub mod load;
 mod measured;
+pub mod post;
 mod status;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
 
-use crate::backend::backend;
-use crate::components::{Done, EndpointKind, FormError, OwnEndpoint, Renewal, Section, framed};
+use crate::components::{Done, EndpointKind, FormError, OwnEndpoint, Renewal, Section};
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{EmbeddingsPage, FormState};
 use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
@@ -32,15 +34,14 @@ static OWN: EndpointKind = EndpointKind {
     test_hint: "Test sends two short sample sentences, none of your memories.",
 };
 
-#[component]
-pub fn Embeddings() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = async move { backend.embeddings_page().await };
-    framed(Section::Embeddings, "Embeddings", PATH, page, move |page| {
-        view! { <Whole page form is_held /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let is_held = page.asked_for("hold").is_some();
+    let form = page.form.clone();
+    let found = page.embeddings_page().await;
+    page.render(Section::Embeddings, "Embeddings", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() is_held /> }.into_any()
     })
+    .await
 }
 
 #[component]

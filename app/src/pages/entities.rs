@@ -1,50 +1,41 @@
 //! Entities: the people, projects, organizations and places that memories name. Every filter
 //! lives in the address; a form and plain links change it. Names that may be one are asked about above.
 
+pub mod load;
 mod manage;
-mod one;
+pub mod one;
+pub mod post;
 mod relations;
 mod same;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
-use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, Done, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
-    Trouble, TypeBadge, When, add_line, count,
+    Choice, Done, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE, TypeBadge,
+    When, add_line, count,
 };
+use crate::limits::ROWS_MAX;
+use crate::page::{Page, asked};
 use crate::view::{
     EntitiesPage, EntityFilters, EntityRow, EntitySettingsView, EntitySort, FormState,
 };
 use same::Same;
 
-pub use one::Entity;
 pub use relations::Bar;
 
 /// In the list only where they are chosen.
 const FOLDED: [&str; 3] = ["date", "email", "url"];
 
-#[component]
-pub fn Entities() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let filters = EntityFilters::from_query(&query);
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.entities_page(&filters).await {
-            Ok(page) if page.is_empty => view! { <Beginning page /> }.into_any(),
-            Ok(page) => view! { <Found page filters /> }.into_any(),
-            Err(error) => {
-                let href = filters.href();
-                view! { <Trouble heading="Entities" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Entities title="Entities".to_owned()>
-            {page}
-        </Frame>
-    }
+pub async fn show(page: Page) -> Response {
+    let filters = EntityFilters::from_query(page.query());
+    let found = page.entities_view(&page.viewer, &filters).await;
+    let href = filters.href();
+    page.render(Section::Entities, "Entities", href, found, move |page| match page.is_empty {
+        true => view! { <Beginning page /> }.into_any(),
+        false => view! { <Found page filters=filters.clone() /> }.into_any(),
+    })
+    .await
 }
 
 #[component]
@@ -267,7 +258,7 @@ type Switch = (&'static str, &'static str, &'static str, bool);
 
 #[component]
 fn Settings(settings: EntitySettingsView) -> impl IntoView {
-    let form = backend().form().of("entity_settings");
+    let form = asked().form.of("entity_settings");
     let is_open = form.done.is_some() || form.error.is_some();
     let switches: [Switch; 3] = [
         (

@@ -1,25 +1,28 @@
 //! Settings › Fading: what would be archived before it is switched on, how fast memories get weaker, and
 //! what has faded, each with a button that brings it back.
 
+pub mod load;
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Marked, Section, StateBadge, TypeBadge, When, count, framed, memories,
+    Done, Field, FormError, Marked, Section, StateBadge, TypeBadge, When, count, memories,
 };
+use crate::page::Page;
 use crate::view::{FadedRow, FadingPage, FadingRow, FormState};
 
 pub const PATH: &str = "/settings/fading";
 const FORM: &str = "fading";
 
-#[component]
-pub fn Fading() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.fading_page().await };
-    framed(Section::Fading, "Fading", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.fading_view(&page.viewer).await;
+    page.render(Section::Fading, "Fading", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

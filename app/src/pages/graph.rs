@@ -1,45 +1,37 @@
 //! Who is connected to whom on a day: a picture drawn on the server, and the same content as a
 //! table below it. Filters live in the address; the island only moves the picture and the day.
 
+pub mod load;
 mod picture;
 mod table;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
 use crate::address::DEPTHS;
-use crate::backend::backend;
-use crate::components::{
-    Choice, ENTITY_TYPES, Frame, Marked, Pick, Section, Trouble, TypeBadge, count,
-};
+use crate::components::not_found;
+use crate::components::{Choice, ENTITY_TYPES, Marked, Pick, Section, TypeBadge, count};
 use crate::islands::GraphView;
+use crate::page::Page;
 use crate::view::{EntityLink, GraphFilters, GraphPage};
 use picture::Picture;
 use table::Ties;
 
-#[component]
-pub fn Graph() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let filters = GraphFilters::from_query(&query);
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.graph_page(&filters).await {
-            Ok(Some(page)) => view! { <Whole page filters /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Page) -> Response {
+    let filters = GraphFilters::from_query(page.query());
+    let found = page.graph_view(&page.viewer, &filters).await;
+    let href = filters.href();
+    page.render(Section::Graph, "Graph", href, found, move |page| {
+        let body = match page {
+            Some(page) => view! { <Whole page filters=filters.clone() /> }.into_any(),
+            None => {
+                not_found();
                 view! { <Missing /> }.into_any()
             }
-            Err(error) => {
-                let href = filters.href();
-                view! { <Trouble heading="Graph" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Graph title="Graph".to_owned()>
-            <div class="page">{page}</div>
-        </Frame>
-    }
+        };
+        view! { <div class="page">{body}</div> }.into_any()
+    })
+    .await
 }
 
 #[component]

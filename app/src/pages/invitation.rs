@@ -2,36 +2,31 @@
 //! an address unless the invitation is bound to one. A link that cannot be used
 //! says so in the same words, whatever the reason.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
+pub mod post;
 
-use crate::backend::backend;
-use crate::components::{Field, FormError, Frame, Password, Section, Trouble, When};
+use axum::response::Response;
+use leptos::prelude::*;
+
+use crate::components::not_found;
+use crate::components::{Field, FormError, Password, Section, When};
+use crate::page::{Asked, account_error};
 use crate::view::{FormState, InvitationPage};
 
-#[component]
-pub fn Invitation() -> impl IntoView {
-    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
-    let backend = backend();
-    let form = backend.form().of("invitation");
-    let page = Suspend::new(async move {
-        let path = format!("/invitation/{token}");
-        match backend.invitation_page(&token).await {
-            Ok(Some(page)) => invited(page, form, path).into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Asked) -> Response {
+    let form = page.form.of("invitation");
+    let path = format!("/invitation/{}", page.id());
+    let found = page.invitation_view(page.id()).await.map_err(account_error);
+    page.render(Section::Elsewhere, "Your invitation", path.clone(), found, move |page| {
+        let body = match page {
+            Some(page) => invited(page, form.clone(), path.clone()).into_any(),
+            None => {
+                not_found();
                 over().into_any()
             }
-            Err(error) => {
-                view! { <Trouble heading="Your invitation" error href=path /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Elsewhere title="Your invitation".to_owned()>
-            <div class="door">{page}</div>
-        </Frame>
-    }
+        };
+        view! { <div class="door">{body}</div> }.into_any()
+    })
+    .await
 }
 
 fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView {

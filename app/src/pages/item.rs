@@ -2,20 +2,23 @@
 //! its vector, and why it would surface. What a person decides about it stands apart (`manage.rs`).
 
 mod lineage;
+pub mod load;
 mod manage;
+pub mod post;
 mod related;
 mod why;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_location, use_params_map, use_query_map};
 
 use super::entities::Bar;
 use crate::address::said_in;
-use crate::backend::backend;
+use crate::components::not_found;
 use crate::components::{
-    Content, DayBanner, EmbeddingMark, Fact, Facts, Frame, Marked, Section, SourceList, StateBadge,
-    Trouble, TypeBadge, When, WordOf, count, did, memories, retired_state,
+    Content, DayBanner, EmbeddingMark, Fact, Facts, Marked, Section, SourceList, StateBadge,
+    TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
+use crate::page::Page;
 use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
     MemoryFilters, Moment, OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired,
@@ -25,33 +28,25 @@ use manage::{Decided, Manage};
 use related::Related;
 use why::{Surfaces, Vector};
 
-#[component]
-pub fn Item() -> impl IntoView {
-    let item_id = use_params_map().with_untracked(|params| params.get("id"));
-    let query = use_query_map()
-        .with_untracked(|query| query.get("q"))
-        .filter(|query| !query.trim().is_empty());
-    let day = DayFilters::from_query(&use_location().search.get_untracked());
-    let backend = backend();
-    let form = backend.form();
-    let address = format!("/memory/{}", item_id.clone().unwrap_or_default());
-    let page = Suspend::new(async move {
-        // What is not a number names no item.
-        let found = match item_id.and_then(|id| id.parse().ok()) {
-            Some(item_id) => backend.item_page(item_id, query.as_deref(), &day).await,
-            None => Ok(None),
-        };
-        match found {
-            Ok(Some(item)) => view! { <Whole item form /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Page) -> Response {
+    let query = page.asked_for("q").filter(|query| !query.trim().is_empty());
+    let day = DayFilters::from_query(page.query());
+    let form = page.form.clone();
+    // What is not a number names nothing.
+    let found = match page.id().parse() {
+        Ok(id) => page.item_page(id, query.as_deref(), &day).await,
+        Err(_) => Ok(None),
+    };
+    let href = format!("/memory/{}", page.id());
+    page.render(Section::Memory, "A memory", href, found, move |page| {
+        let body = match page {
+            Some(page) => view! { <Whole item=page form=form.clone() /> }.into_any(),
+            None => {
+                not_found();
                 view! { <Missing /> }.into_any()
             }
-            Err(error) => view! { <Trouble heading="Memory" error href=address /> }.into_any(),
-        }
-    });
-    view! {
-        <Frame section=Section::Memory title="A memory".to_owned()>
+        };
+        view! {
             <div class="page">
                 <p class="back">
                     <a href="/memory">
@@ -59,10 +54,12 @@ pub fn Item() -> impl IntoView {
                         "All memories"
                     </a>
                 </p>
-                {page}
+                {body}
             </div>
-        </Frame>
-    }
+        }
+        .into_any()
+    })
+    .await
 }
 
 #[component]

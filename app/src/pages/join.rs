@@ -1,41 +1,38 @@
 //! Where an invitation to a team leads: who invites, what joining means, and which agent is to join. Whoever opens it is signed
 //! in; a link that cannot be used says so in the same words, whatever the reason.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
+pub mod post;
 
-use crate::backend::backend;
-use crate::components::{FormError, Frame, Section, Trouble};
+use axum::response::Response;
+use leptos::prelude::*;
+
+use crate::components::not_found;
+use crate::components::{FormError, Section};
+use crate::page::{Page, account_error};
 use crate::view::{FormState, JoinPage};
 
-#[component]
-pub fn Join() -> impl IntoView {
-    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
-    let backend = backend();
-    let form = backend.form().of("join");
-    let page = Suspend::new(async move {
-        let path = format!("/team/{token}");
-        match backend.join_page(&token).await {
-            Ok(Some(page)) => invited(page, form, path).into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Page) -> Response {
+    let form = page.form.of("join");
+    let path = format!("/team/{}", page.id());
+    let found = page.join_view(page.viewer.user_id, page.id()).await.map_err(account_error);
+    page.render(Section::Agents, "Join a team", path.clone(), found, move |page| {
+        let body = match page {
+            Some(page) => invited(page, form.clone(), path.clone()).into_any(),
+            None => {
+                not_found();
                 over().into_any()
             }
-            Err(error) => view! { <Trouble heading="Join a team" error href=path /> }.into_any(),
-        }
-    });
-    view! {
-        <Frame section=Section::Agents title="Join a team".to_owned()>
-            <div class="page">{page}</div>
-        </Frame>
-    }
+        };
+        view! { <div class="page">{body}</div> }.into_any()
+    })
+    .await
 }
 
 fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
     let leader = page.leader;
     let read_only = page.is_read_only.then(|| {
         view! {
-            <li>"This team is read-only: while your agent is in it, it can write nothing, in your own memory neither."</li>
+            <li>"This team is read-only: while your agent is in it, it cannot write, not even to your own memory."</li>
         }
     });
     let inviting = match page.person {

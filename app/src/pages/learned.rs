@@ -1,26 +1,29 @@
 //! What was learned since one looked last: each memory with the sentence that it came from, kept, forgotten or confirmed with
 //! one key; and what is not worth keeping.
 
+pub mod load;
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::address::said_in;
-use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Marked, Section, TypeBadge, When, count, framed, memories,
+    Done, Field, FormError, Marked, Section, TypeBadge, When, count, memories,
 };
+use crate::page::Page;
 use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, ProposedRow, UnwantedRow};
 
 const PATH: &str = "/learned";
 const FORM: &str = "learned";
 
-#[component]
-pub fn Learned() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.learned_page().await };
-    framed(Section::Memory, "Learned", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.learned_view(&page.viewer).await;
+    page.render(Section::Memory, "Learned", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

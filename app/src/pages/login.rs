@@ -2,34 +2,33 @@
 //! these is offered is the server's to say; where to go afterwards travels in
 //! a hidden field.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
-use crate::components::{Done, Field, FormError, Frame, Password, Section, Trouble};
+use axum::response::{IntoResponse, Redirect, Response};
+use keepsake_edge::visitor::Visitor;
+use leptos::prelude::*;
+
+use crate::components::{Done, Field, FormError, Password, Section};
+use crate::page::Asked;
 use crate::view::{FormState, SignInOffer};
 
-#[component]
-pub fn Login() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    // After a failed post the address is that of the post: the field remembers.
-    let next = use_query_map()
-        .with_untracked(|query| query.get("next"))
-        .unwrap_or_else(|| form.value("next"));
-    let offer = Suspend::new(async move {
-        match backend.sign_in_offer().await {
-            Ok(offer) => offered(offer, form, next).into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Sign in" error href="/login".to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Elsewhere title="Sign in".to_owned()>
-            <div class="door">{offer}</div>
-        </Frame>
+const PATH: &str = "/login";
+
+/// Who is signed in already goes on to the memory page.
+pub async fn show(page: Asked) -> Response {
+    if let Visitor::SignedIn(_) = page.visitor {
+        return Redirect::to("/memory").into_response();
     }
+    // After a failed post the address is that of the post: the field remembers.
+    let next = page.asked_for("next").unwrap_or_else(|| page.form.value("next"));
+    let form = page.form.clone();
+    let found = page.sign_in_offer().await;
+    page.render(Section::Elsewhere, "Sign in", PATH, found, move |offer| {
+        let body = offered(offer, form.clone(), next.clone());
+        view! { <div class="door">{body}</div> }.into_any()
+    })
+    .await
 }
 
 fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {

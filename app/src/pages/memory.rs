@@ -5,15 +5,17 @@
 mod areas;
 mod empty;
 mod filters;
+pub mod load;
 mod waiting;
 mod week;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
-use crate::backend::{RANKED_MAX, ROWS_MAX, backend};
-use crate::components::{DayBanner, Frame, ItemRow, Section, Trouble};
+use crate::components::{DayBanner, ItemRow, Section};
 use crate::islands::LiveResults;
+use crate::limits::{RANKED_MAX, ROWS_MAX};
+use crate::page::Page;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use areas::Areas;
 use empty::{Beginning, NothingMatches, OnlyConversations};
@@ -24,36 +26,22 @@ use week::Week;
 /// More are not counted.
 const COUNTED_MAX: i64 = 100;
 
-#[component]
-pub fn Memory() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let filters = MemoryFilters::from_query(&query);
+pub async fn show(page: Page) -> Response {
+    let filters = MemoryFilters::from_query(page.query());
+    let found = page.memory_view(&page.viewer, &filters).await;
     let title = match filters.q.trim() {
         "" => "Memory".to_owned(),
         words => format!("{words} · Memory"),
     };
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.memory_page(&filters).await {
-            Ok(page)
-                if page.total_items == 0
-                    && page.rows.is_empty()
-                    && page.conversations.is_none() =>
-            {
-                view! { <Beginning public_url=page.public_url /> }.into_any()
-            }
-            Ok(page) => view! { <Found page filters /> }.into_any(),
-            Err(error) => {
-                let href = filters.href();
-                view! { <Trouble heading="Memory" error href /> }.into_any()
-            }
+    let href = filters.href();
+    page.render(Section::Memory, title, href, found, move |page| {
+        if page.total_items == 0 && page.rows.is_empty() && page.conversations.is_none() {
+            view! { <Beginning public_url=page.public_url /> }.into_any()
+        } else {
+            view! { <Found page filters=filters.clone() /> }.into_any()
         }
-    });
-    view! {
-        <Frame section=Section::Memory title>
-            {page}
-        </Frame>
-    }
+    })
+    .await
 }
 
 #[component]

@@ -1,34 +1,29 @@
 //! The page that a reset link opens: choose a new password, with JavaScript or without. A link that
 //! cannot be used says so in the same words, whatever the reason.
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
 
-use crate::backend::backend;
-use crate::components::{FormError, Frame, Password, Section, Trouble, When};
+use crate::components::not_found;
+use crate::components::{FormError, Password, Section, When};
+use crate::page::{Asked, account_error};
 use crate::view::{FormState, ResetPage};
 
-#[component]
-pub fn Reset() -> impl IntoView {
-    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
-    let backend = backend();
-    let form = backend.form().of("reset");
-    let page = Suspend::new(async move {
-        let path = format!("/reset/{token}");
-        match backend.reset_page(&token).await {
-            Ok(Some(page)) => open(page, form, path).into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Asked) -> Response {
+    let form = page.form.of("reset");
+    let path = format!("/reset/{}", page.id());
+    let found = page.reset_view(page.id()).await.map_err(account_error);
+    page.render(Section::Elsewhere, "New password", path.clone(), found, move |page| {
+        let body = match page {
+            Some(page) => open(page, form.clone(), path.clone()).into_any(),
+            None => {
+                not_found();
                 over().into_any()
             }
-            Err(error) => view! { <Trouble heading="New password" error href=path /> }.into_any(),
-        }
-    });
-    view! {
-        <Frame section=Section::Elsewhere title="New password".to_owned()>
-            <div class="door">{page}</div>
-        </Frame>
-    }
+        };
+        view! { <div class="door">{body}</div> }.into_any()
+    })
+    .await
 }
 
 fn open(page: ResetPage, form: FormState, path: String) -> impl IntoView {

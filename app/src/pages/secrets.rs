@@ -1,24 +1,27 @@
 //! Settings › Secrets: what happens to keys, tokens and card numbers in texts that come in, how many there were, and what is
 //! allowed although it looks like one. A secret itself is never shown.
 
+pub mod load;
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Done, FormError, Section, When, count, framed};
+use crate::components::{Done, FormError, Section, When, count};
+use crate::page::Page;
 use crate::view::{FormState, SecretRow, SecretsPage};
 
 const PATH: &str = "/settings/secrets";
 const FORM: &str = "secrets";
 const SETTINGS_FORM: &str = "secret_settings";
 
-#[component]
-pub fn Secrets() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.secrets_page().await };
-    framed(Section::Secrets, "Secrets", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.secrets_view(&page.viewer).await;
+    page.render(Section::Secrets, "Secrets", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

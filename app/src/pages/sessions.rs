@@ -2,41 +2,31 @@
 //! Every filter lives in the address; a form and plain links change it.
 
 mod ledger;
-mod one;
+pub mod load;
+pub mod one;
+pub mod post;
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 
-use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, Done, Field, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge,
-    TOKEN_PLACE, Trouble, When, count, session_line,
+    Choice, Done, Field, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
+    When, count, session_line,
 };
+use crate::limits::ROWS_MAX;
+use crate::page::{Page, asked};
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
 use ledger::{OutcomeBadge, came_of};
 
-pub use one::Session;
-
-#[component]
-pub fn Sessions() -> impl IntoView {
-    let query = use_location().search.get_untracked();
-    let filters = SessionFilters::from_query(&query);
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.sessions_page(&filters).await {
-            Ok(page) if page.is_empty => view! { <Beginning page /> }.into_any(),
-            Ok(page) => view! { <Found page filters /> }.into_any(),
-            Err(error) => {
-                let href = filters.href();
-                view! { <Trouble heading="Sessions" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Sessions title="Sessions".to_owned()>
-            {page}
-        </Frame>
-    }
+pub async fn show(page: Page) -> Response {
+    let filters = SessionFilters::from_query(page.query());
+    let found = page.sessions_view(&page.viewer, &filters).await;
+    let href = filters.href();
+    page.render(Section::Sessions, "Sessions", href, found, move |page| match page.is_empty {
+        true => view! { <Beginning page /> }.into_any(),
+        false => view! { <Found page filters=filters.clone() /> }.into_any(),
+    })
+    .await
 }
 
 #[component]
@@ -100,7 +90,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
             <p class="hint">
                 "Search finds messages as soon as they are handed over, even before a model has read them. A memory with the same words always ranks first, and messages are not counted as memories. When you switch this off, messages leave search at once and stay in their sessions; when you switch it on again, all sessions are indexed."
             </p>
-            <FormError form=backend().form().of("turns") fields=&[] />
+            <FormError form=asked().form.of("turns") fields=&[] />
             <form class="switch" method="post" action="/sessions">
                 <StateBadge state />
                 <button type="submit" name="action" value=action>
@@ -115,7 +105,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
 /// What stays of conversations beside themselves.
 #[component]
 fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
-    let form = backend().form().of("lifetimes").or_saved(vec![
+    let form = asked().form.of("lifetimes").or_saved(vec![
         ("episode_days", episode_days.to_string()),
         ("turn_days", turn_days.map_or(String::new(), |days| days.to_string())),
     ]);

@@ -1,27 +1,28 @@
 //! Summary: what is remembered as one narrative, with its date and the memories it stands
 //! on; or why there is none, and what to do about it.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
+use axum::response::Response;
+use leptos::prelude::*;
+
 use crate::components::{
-    Fact, Facts, FormError, Marked, Renewal, Section, SourceList, StateBadge, When, count, framed,
-    memories,
+    Fact, Facts, FormError, Marked, Renewal, Section, SourceList, StateBadge, When, count, memories,
 };
+use crate::page::Page;
 use crate::view::{FormState, SummaryPage, SummaryState, SummaryText};
 
 const PATH: &str = "/summary";
 
-#[component]
-pub fn Summary() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = async move { backend.summary_page().await };
-    framed(Section::Summary, "Summary", PATH, page, move |page| {
-        view! { <Whole page form is_held /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let is_held = page.asked_for("hold").is_some();
+    let form = page.form.clone();
+    let found = page.summary_view(&page.viewer).await;
+    page.render(Section::Summary, "Summary", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() is_held /> }.into_any()
     })
+    .await
 }
 
 #[component]

@@ -1,10 +1,12 @@
 //! The timeline: a year of days with what was learned on each, what changed by day, and the difference of two days.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_location;
+pub mod load;
 
-use crate::backend::backend;
-use crate::components::{Frame, Marked, Section, Trouble, When, count};
+use axum::response::Response;
+use leptos::prelude::*;
+
+use crate::components::{Marked, Section, When, count};
+use crate::page::Page;
 use crate::view::{
     CalendarDay, DifferenceView, HappeningRow, MemoryLine, StreamDay, TimelineFilters, TimelinePage,
 };
@@ -15,23 +17,13 @@ const STEP: usize = 13;
 const SQUARE: usize = 11;
 const TOP: usize = 14;
 
-#[component]
-pub fn Timeline() -> impl IntoView {
-    let filters = TimelineFilters::from_query(&use_location().search.get_untracked());
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.timeline_page(&filters).await {
-            Ok(page) => view! { <Whole page filters /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Timeline" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Memory title="Timeline".to_owned()>
-            {page}
-        </Frame>
-    }
+pub async fn show(page: Page) -> Response {
+    let filters = TimelineFilters::from_query(page.query());
+    let found = page.timeline_view(&page.viewer, &filters).await;
+    page.render(Section::Memory, "Timeline", PATH, found, move |page| {
+        view! { <Whole page filters=filters.clone() /> }.into_any()
+    })
+    .await
 }
 
 #[component]

@@ -1,20 +1,22 @@
 //! Which memories are used, and by whom: a grid of agents by themes, the most used and those that were never used.
 
+pub mod load;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Marked, Section, When, calls, count, framed, memories};
+use crate::components::{Marked, Section, When, calls, count, memories};
+use crate::page::Page;
 use crate::view::{ActivityFilters, MemoryFilters, MemoryLine, ThemeUse, UsagePage};
 
 pub const PATH: &str = "/used";
 
-#[component]
-pub fn Used() -> impl IntoView {
-    let backend = backend();
-    let page = async move { backend.usage_page().await };
-    framed(Section::Activity, "Used and unused", PATH, page, move |page| {
+pub async fn show(page: Page) -> Response {
+    let found = page.usage_view(&page.viewer).await;
+    page.render(Section::Activity, "Used and unused", PATH, found, move |page| {
         view! { <Whole page /> }.into_any()
     })
+    .await
 }
 
 #[component]

@@ -1,12 +1,14 @@
 //! Settings › Webhooks: addresses that are told what happens in the memory, how each does, and the form that adds one. A
 //! secret is shown in the answer to the form that made it, and never again.
 
+pub mod load;
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{
-    Done, Field, FieldError, FormError, Paste, Section, StateBadge, When, framed,
-};
+use crate::components::{Done, Field, FieldError, FormError, Paste, Section, StateBadge, When};
+use crate::page::Page;
 use crate::view::{DeliveryRow, FormState, NewToken, WebhookRow, WebhooksPage};
 
 pub const PATH: &str = "/settings/webhooks";
@@ -34,14 +36,13 @@ def is_genuine(secret, headers, body):  # the body as bytes, as it came
     tag = hmac.digest(base64.b64decode(secret.removeprefix('whsec_')), signed, hashlib.sha256)
     return any(hmac.compare_digest(one, 'v1,' + base64.b64encode(tag).decode()) for one in headers['webhook-signature'].split())";
 
-#[component]
-pub fn Webhooks() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.webhooks_page().await };
-    framed(Section::Webhooks, "Webhooks", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.webhooks_view(&page.viewer).await;
+    page.render(Section::Webhooks, "Webhooks", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

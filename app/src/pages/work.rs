@@ -1,23 +1,25 @@
 //! What is being done for the person at this moment: vectors, readings, the summary, and how far
 //! each is. What is idle is not listed.
 
+pub mod load;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Progress, Section, StateBadge, When, framed};
+use crate::components::{Progress, Section, StateBadge, When};
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{Scheduled, Standing, Task, WorkPage};
 
 const PATH: &str = "/settings/work";
 const LOOK_SECONDS: u32 = 2;
 
-#[component]
-pub fn Work() -> impl IntoView {
-    let backend = backend();
-    let page = async move { backend.work_page().await };
-    framed(Section::Work, "Background work", PATH, page, move |page| {
+pub async fn show(page: Page) -> Response {
+    let found = page.work_view(&page.viewer).await;
+    page.render(Section::Work, "Background work", PATH, found, move |page| {
         view! { <Whole page /> }.into_any()
     })
+    .await
 }
 
 #[component]

@@ -19,7 +19,7 @@ pub struct ActivityFilters {
     pub item: Option<i64>,
     /// Calls that returned or touched memories of this theme.
     pub theme: Option<String>,
-    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::limits::PAGE_SIZE).
     pub shown: usize,
 }
 

@@ -52,7 +52,7 @@ pub struct DocumentsPage {
     pub folder: Option<String>,
     pub tree: DocumentTree,
     pub total: usize,
-    /// Newest first, at most [`DELETED_SHOWN`](crate::backend::DELETED_SHOWN).
+    /// Newest first, at most [`DELETED_SHOWN`](crate::limits::DELETED_SHOWN).
     pub deleted: Vec<DocumentRow>,
     pub deleted_total: usize,
     /// There is none, and never was.

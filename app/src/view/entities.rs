@@ -10,7 +10,7 @@ pub struct EntityFilters {
     /// Its slug; `None`: all but dates and addresses.
     pub entity_type: Option<&'static str>,
     pub sort: EntitySort,
-    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::limits::PAGE_SIZE).
     pub shown: usize,
 }
 
@@ -179,7 +179,7 @@ pub struct EntityPage {
     pub relations: Vec<RelationView>,
     /// The day at which the axis of their bars begins; it ends today.
     pub axis_from: String,
-    /// Newest first, at most [`MENTIONED_IN_SHOWN`](crate::backend::MENTIONED_IN_SHOWN).
+    /// Newest first, at most [`MENTIONED_IN_SHOWN`](crate::limits::MENTIONED_IN_SHOWN).
     pub memories: Vec<MentionedIn>,
     /// Newest first.
     pub decisions: Vec<EntityDecision>,

@@ -10,7 +10,7 @@ pub struct SessionFilters {
     /// `state=open` or `state=completed`.
     pub is_open: Option<bool>,
     pub outcome: Option<Outcome>,
-    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::limits::PAGE_SIZE).
     pub shown: usize,
 }
 
@@ -149,7 +149,7 @@ pub struct SessionPage {
     pub episodes: Vec<EpisodeView>,
     pub ledger: Vec<LedgerRow>,
     pub messages: Vec<MessageView>,
-    /// In the order of what was said; at most [`MEMORIES_SHOWN`](crate::backend::MEMORIES_SHOWN).
+    /// In the order of what was said; at most [`MEMORIES_SHOWN`](crate::limits::MEMORIES_SHOWN).
     pub memories: Vec<CameOf>,
     pub memory_count: i64,
 }

@@ -93,9 +93,12 @@ fn path_of(argument: &str) -> String {
     value.1.split('"').next().unwrap().to_owned()
 }
 
-/// Method and path of every route, in the table's own order.
+/// Where routes stand: those of programs and downloads, and the pages.
+const TABLES: [&str; 2] = ["src/web/routes.rs", "app/src/routes.rs"];
+
+/// Method and path of every route, in the tables' own order.
 pub fn routes() -> Vec<(String, String)> {
-    let table = code("src/web/routes.rs");
+    let table = TABLES.map(code).concat();
     let mut found = Vec::new();
     for rest in table.split(".route(").skip(1) {
         let inner = arguments(rest);
@@ -116,14 +119,14 @@ pub fn routes() -> Vec<(String, String)> {
         let name = rest.split('(').next().unwrap();
         assert!(
             table.contains(&format!("fn {name}(")),
-            "{name} is merged into the table from elsewhere: its routes belong into src/web/routes.rs"
+            "{name} is merged into the table from elsewhere: its routes belong into {TABLES:?}"
         );
     }
-    for file in files("src") {
+    for file in files("src").into_iter().chain(files("app/src")) {
         let adds = [".route(", ".route_service(", ".nest_service(", "Router::new()"];
-        let is_elsewhere = !file.starts_with("src/tests/") && file != "src/web/routes.rs";
+        let is_elsewhere = !file.starts_with("src/tests/") && !TABLES.contains(&file.as_str());
         if is_elsewhere && let Some(adds) = adds.iter().find(|a| code(&file).contains(**a)) {
-            panic!("{file} says `{adds}`: routes stand in src/web/routes.rs alone");
+            panic!("{file} says `{adds}`: routes stand in {TABLES:?} alone");
         }
     }
     found

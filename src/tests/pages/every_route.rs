@@ -20,19 +20,20 @@ pub struct Route {
     pub is_page: bool,
 }
 
-/// The routes of `src/web/routes.rs`.
+/// The routes of `src/web/routes.rs` and `app/src/routes.rs`.
 pub fn routes() -> Vec<Route> {
-    let text = std::fs::read_to_string("src/web/routes.rs").unwrap();
+    let tables = ["src/web/routes.rs", "app/src/routes.rs"];
+    let text = tables.map(|file| std::fs::read_to_string(file).unwrap()).concat();
     let mut routes = Vec::new();
-    for function in text.split("\nfn ").skip(1) {
-        let caller = function.split('(').next().unwrap();
+    for function in text.replace("\npub fn ", "\nfn ").split("\nfn ").skip(1) {
+        let caller = match function.split('(').next().unwrap() {
+            "pages" => "people",
+            caller => caller,
+        };
         for route in function.split(".route(").skip(1) {
             let route = up_to_its_bracket(route);
             let (path, handlers) = route.split_once(',').unwrap();
-            let path = match path.trim() {
-                "mcp::PATH" => "/mcp",
-                quoted => quoted.trim_matches('"'),
-            };
+            let path = path.trim().trim_matches('"');
             assert!(path.starts_with('/'), "{route}: a path that this test cannot read");
             let methods: Vec<_> = ["get", "post", "any", "put", "patch", "delete"]
                 .into_iter()
@@ -43,7 +44,7 @@ pub fn routes() -> Vec<Route> {
                 caller: caller.to_owned(),
                 path: path.to_owned(),
                 methods,
-                is_page: handlers.contains("get(pages::"),
+                is_page: caller == "people" && handlers.contains("::show)"),
             });
         }
     }

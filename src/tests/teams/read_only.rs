@@ -131,7 +131,7 @@ async fn the_page_switches_it_and_both_sides_see_it() {
     assert!(page.contains("This team is read-only"), "{page}");
     scene.join().await;
     let page = annas.look("/agents").await;
-    assert!(page.contains("Members write nothing") && page.contains("Let members write"), "{page}");
+    assert!(page.contains("Members cannot write") && page.contains("Let members write"), "{page}");
     assert!(bens.look("/agents").await.contains("The team is read-only"));
     // Who is a member, or nobody in it, switches nothing.
     let cleos = app.signed_in(&app.user("cleo").await).await;

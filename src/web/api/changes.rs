@@ -12,7 +12,7 @@ use super::{caller, check_access};
 use crate::accounts::{AgentAccess, Scope};
 use crate::input::{Invalid, sentence};
 use crate::memories::ProjectRef;
-use crate::memories::feed::{self, CursorError, FeedCursor, FeedEvent, FeedEventType, FeedSubject};
+use crate::memories::feed::{self, FeedCursor, FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::projects::{self, PLACE_CHARS_MAX};
 use crate::web::AppState;
 use crate::web::error::Problem;
@@ -117,19 +117,4 @@ fn parse_types(types: Option<&str>) -> Result<Vec<FeedEventType>, Invalid> {
             format!("`types` names no type of event; give any of {known}, separated by commas.");
         Invalid::new("types", "unknown_event", sentence)
     })
-}
-
-/// The answer to a cursor that is too old.
-pub fn cursor_expired() -> Problem {
-    let said = CursorError::Expired.to_string();
-    Problem::new(StatusCode::GONE, "cursor_expired", sentence(&said))
-}
-
-impl From<CursorError> for Problem {
-    fn from(error: CursorError) -> Self {
-        match error {
-            CursorError::Invalid(invalid) => invalid.into(),
-            CursorError::Expired => cursor_expired(),
-        }
-    }
 }

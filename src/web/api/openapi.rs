@@ -6,23 +6,22 @@
 mod errors;
 mod operation;
 mod operations;
-
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
-use std::sync::Arc;
+mod pages;
 
 use crate::config::PublicUrl;
 use crate::tools::{Registry, schema_of};
 use crate::web::error::ProblemDocument;
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::IntoResponse;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
 
 pub use errors::ErrorAnswer;
 pub use operation::{Access, Operation};
 use operation::{Parameter, SuccessAnswer};
 pub use operations::GROUPS;
+pub use pages::page;
 
 const TITLE: &str = "Keepsake";
 const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what they learn about a user and find it \
@@ -47,10 +46,10 @@ impl Published {
         let document = document_of(&operations, &errors, public_url.as_str());
         Self { document: Bytes::from(format!("{document:#}\n")), operations, errors }
     }
-}
 
-pub async fn document(State(published): State<Arc<Published>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], published.document.clone())
+    pub fn answer(&self) -> impl IntoResponse + use<> {
+        ([(header::CONTENT_TYPE, "application/json")], self.document.clone())
+    }
 }
 
 fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -> Value {

@@ -23,7 +23,7 @@ use self::handler::{Arguments, Caller, Handler, HungUp, RequestSpan};
 use self::message::{Id, Message};
 use super::api::tools::{BODY_BYTES_MAX, read_json_body};
 use super::error::Problem;
-use super::{AppState, oauth};
+use super::{AppState, auth, oauth};
 use crate::accounts::AgentAccess;
 use crate::config::PublicUrl;
 
@@ -36,7 +36,7 @@ const HEADER_MISMATCH: i32 = -32_020;
 const INVALID_PARAMS: i32 = -32_602;
 const REFUSED: i32 = -32_010;
 
-pub const PATH: &str = "/mcp";
+pub const PATH: &str = auth::MCP;
 
 /// Some clients end it with a slash.
 pub fn is_path(path: &str) -> bool {

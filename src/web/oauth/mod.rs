@@ -1,22 +1,21 @@
 //! The endpoints of OAuth 2.1, for MCP clients that a person connects in the browser: Keepsake is the resource server and its
-//! own authorization server. Here is what clients discover (RFC 9728, RFC 8414); `clients.rs` finds and registers clients,
-//! `request.rs` reads what they ask for, `tokens.rs` issues tokens. The page that asks the person is `forms/consent.rs`.
+//! own authorization server. Here is what clients discover (RFC 9728, RFC 8414); `register.rs` registers
+//! clients, `tokens.rs` issues tokens. What clients ask for is read in `edge/oauth`, by the page that asks the person.
 //!
 //! It needs no switch: the public URL is https, or plain http on a loopback address, where nobody can listen.
 
-pub mod clients;
 mod error;
-mod request;
+mod register;
 pub mod tokens;
 
-pub use clients::ClientDocuments;
 pub use error::OauthError;
-pub use request::AuthorizationRefusal;
+pub use register::register;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use keepsake_edge::oauth::AUTHORIZE;
 use serde_json::{Value, json};
 
 use super::AppState;
@@ -25,7 +24,6 @@ use crate::accounts::Scope;
 use crate::accounts::oauth::SCOPES;
 use crate::config::PublicUrl;
 
-pub const AUTHORIZE: &str = "/oauth/authorize";
 pub const TOKEN: &str = "/oauth/token";
 pub const REGISTER: &str = "/oauth/register";
 pub const REVOKE: &str = "/oauth/revoke";

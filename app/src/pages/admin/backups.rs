@@ -1,25 +1,28 @@
 //! Admin › Backups: the last and the next backup, the files that are kept, and the buttons that make and verify one.
 //! It offers no download and no deletion: a backup is every user's memory.
 
+pub mod load;
+pub mod post;
+
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count, framed};
+use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{BackupRow, BackupsPage, FormState, Verification};
 
 const PATH: &str = "/admin/backups";
 const LOOK_SECONDS: u32 = 2;
 
-#[component]
-pub fn Backups() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.backups_page().await };
-    framed(Section::Backups, "Backups · Admin", PATH, page, move |page| match page {
-        Some(page) => view! { <Whole page form /> }.into_any(),
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.backups_page().await;
+    page.render(Section::Backups, "Backups · Admin", PATH, found, move |page| match page {
+        Some(page) => view! { <Whole page form=form.clone() /> }.into_any(),
         None => view! { <NoSuchPage /> }.into_any(),
     })
+    .await
 }
 
 #[component]

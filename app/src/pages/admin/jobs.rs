@@ -3,15 +3,18 @@
 //! while something moves.
 
 mod failures;
+pub mod load;
+pub mod post;
 mod runs;
 mod schedules;
 mod vectors;
 
+use axum::response::Response;
 use leptos::prelude::*;
 
-use crate::backend::backend;
-use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count, framed};
+use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
 use crate::islands::LiveProgress;
+use crate::page::Page;
 use crate::view::{FormState, JobRow, JobsPage, LastRun, NextRun};
 use failures::Failures;
 use runs::Runs;
@@ -21,15 +24,14 @@ use vectors::Vectors;
 const PATH: &str = "/admin/jobs";
 const LOOK_SECONDS: u32 = 2;
 
-#[component]
-pub fn Jobs() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let page = async move { backend.jobs_page().await };
-    framed(Section::Jobs, "Jobs · Admin", PATH, page, move |page| match page {
-        Some(page) => view! { <Whole page form /> }.into_any(),
+pub async fn show(page: Page) -> Response {
+    let form = page.form.clone();
+    let found = page.jobs_page().await;
+    page.render(Section::Jobs, "Jobs · Admin", PATH, found, move |page| match page {
+        Some(page) => view! { <Whole page form=form.clone() /> }.into_any(),
         None => view! { <NoSuchPage /> }.into_any(),
     })
+    .await
 }
 
 #[component]

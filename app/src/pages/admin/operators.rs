@@ -1,6 +1,8 @@
 //! Operators, whose service tokens act for users of their own: who they are, how
 //! many users of how many, their tokens, and the forms that make and revoke them.
 
+pub mod post;
+
 use leptos::prelude::*;
 
 use super::PATH;

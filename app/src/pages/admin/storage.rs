@@ -1,5 +1,7 @@
 //! What each user may store, and how much disk is free; and who stores most.
 
+pub mod post;
+
 use leptos::prelude::*;
 
 use crate::components::{Field, FormError, StateBadge};

@@ -3,14 +3,16 @@
 //! it does it. Nothing here tells anything of anybody's memory but how many bytes
 //! it takes.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_location;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
+use axum::response::Response;
+use leptos::prelude::*;
+
 use crate::components::{
-    Done, Field, FieldError, FormError, Frame, NoSuchPage, Paste, Section, StateBadge, Trouble,
-    When, count,
+    Done, Field, FieldError, FormError, NoSuchPage, Paste, Section, StateBadge, When, count,
 };
+use crate::page::Page;
 use crate::view::{
     AdminEventRow, FormState, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     UsersFilters, UsersPage,
@@ -20,25 +22,15 @@ use super::storage::Largest;
 
 const PATH: &str = "/admin/users";
 
-#[component]
-pub fn Users() -> impl IntoView {
-    let filters = UsersFilters::from_query(&use_location().search.get_untracked());
-    let backend = backend();
-    let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.users_page(&filters).await {
-            Ok(Some(page)) => view! { <Whole page filters form /> }.into_any(),
-            Ok(None) => view! { <NoSuchPage /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Users" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Users title="Users · Admin".to_owned()>
-            {page}
-        </Frame>
-    }
+pub async fn show(page: Page) -> Response {
+    let filters = UsersFilters::from_query(page.query());
+    let form = page.form.clone();
+    let found = page.users_page(&filters).await;
+    page.render(Section::Users, "Users · Admin", PATH, found, move |page| match page {
+        Some(page) => view! { <Whole page filters=filters.clone() form=form.clone() /> }.into_any(),
+        None => view! { <NoSuchPage /> }.into_any(),
+    })
+    .await
 }
 
 #[component]

@@ -1,25 +1,25 @@
 //! Deletes everything about something: it is found first, wherever it stands, then its person chooses.
 
-use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
+pub mod load;
+pub mod post;
 
-use crate::backend::backend;
-use crate::components::{Done, FormError, Pick, Section, When, count, framed};
+use axum::response::Response;
+use leptos::prelude::*;
+
+use crate::components::{Done, FormError, Pick, Section, When, count};
+use crate::page::Page;
 use crate::view::{AboutPage, FormState, FoundAbout, FoundKind, FoundRow};
 
 const PATH: &str = "/data/about";
 
-#[component]
-pub fn About() -> impl IntoView {
-    let backend = backend();
-    let form = backend.form();
-    let asked: Vec<(String, String)> = use_query_map().with_untracked(|query| {
-        query.clone().into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
-    });
-    let page = async move { backend.about_page(&asked).await };
-    framed(Section::Data, "Delete everything about…", PATH, page, move |page| {
-        view! { <Whole page form /> }.into_any()
+pub async fn show(page: Page) -> Response {
+    let asked = page.asked_for_all();
+    let form = page.form.clone();
+    let found = page.about_view(&page.viewer, &asked).await;
+    page.render(Section::Data, "Delete everything about…", PATH, found, move |page| {
+        view! { <Whole page form=form.clone() /> }.into_any()
     })
+    .await
 }
 
 #[component]

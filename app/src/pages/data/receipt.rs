@@ -1,12 +1,13 @@
 //! Receipts of what was erased: the list of a person's own, and the page of one,
 //! which is for whoever holds its address, since an erased account signs nobody in.
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_params_map, use_query_map};
 
-use crate::backend::backend;
-use crate::components::{Frame, Progress, Renewal, Section, StateBadge, Trouble, When, count};
+use crate::components::not_found;
+use crate::components::{Progress, Renewal, Section, StateBadge, When, count};
 use crate::islands::{LiveProgress, UndoTime};
+use crate::page::Asked;
 use crate::view::{ErasedKind, Receipt};
 
 const LOOK_SECONDS: u32 = 1;
@@ -47,33 +48,26 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
     .into_any()
 }
 
-#[component]
-pub fn Erased() -> impl IntoView {
-    let id = use_params_map().with_untracked(|params| params.get("receipt")).unwrap_or_default();
-    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.receipt(&id).await {
-            Ok(Some(receipt)) => view! { <Whole receipt is_held /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+/// For whoever holds its id, signed in or not.
+pub async fn show(page: Asked) -> Response {
+    let is_held = page.asked_for("hold").is_some();
+    let found = page.receipt(page.id()).await;
+    let href = format!("/erased/{}", page.id());
+    page.render(Section::Elsewhere, "Erased", href, found, move |receipt| {
+        let body = match receipt {
+            Some(receipt) => view! { <Whole receipt is_held /> }.into_any(),
+            None => {
+                not_found();
                 view! {
                     <h1>"No such receipt"</h1>
                     <p>"Check its address: it may be incomplete."</p>
                 }
                 .into_any()
             }
-            Err(error) => {
-                let href = format!("/erased/{id}");
-                view! { <Trouble heading="Erased" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Elsewhere title="Erased".to_owned()>
-            <div class="column page">{page}</div>
-        </Frame>
-    }
+        };
+        view! { <div class="column page">{body}</div> }.into_any()
+    })
+    .await
 }
 
 #[component]

@@ -1,5 +1,7 @@
 //! How much of one's room is used, and by what.
 
+pub mod load;
+
 use leptos::prelude::*;
 
 use crate::components::{Progress, When};

@@ -4,14 +4,14 @@
 use leptos::prelude::*;
 
 use crate::address::document_path;
-use crate::backend::backend;
 use crate::components::{FormError, count};
+use crate::page::asked;
 use crate::view::{DocumentPage, FormState};
 
 /// `shown`: the revision that the address names.
 #[component]
 pub fn Manage(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
-    let form = backend().form();
+    let form = asked().form;
     let (of_document, of_erase) = (form.of("document"), form.of("document_erase"));
     let is_open = of_document.error.is_some() || of_erase.error.is_some();
     let id = page.id;

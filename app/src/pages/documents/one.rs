@@ -1,46 +1,38 @@
 //! One document: what it says, now or at a revision, what changed, which calls found it, and what a person decides
 //! about it.
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_location, use_params_map};
 
 use super::manage::Manage;
 use super::markdown::blocks;
 use super::revisions::{Changes, Revisions};
 use crate::address::document_path;
-use crate::backend::{FOUND_SHOWN, backend};
+use crate::components::not_found;
 use crate::components::{
-    Fact, Facts, Frame, Marked, OwnerBadge, Section, StateBadge, Trouble, When, WordBadge, count,
-    did, size,
+    Fact, Facts, Marked, OwnerBadge, Section, StateBadge, When, WordBadge, count, did, size,
 };
+use crate::limits::FOUND_SHOWN;
+use crate::page::Page;
 use crate::view::{ActivityFilters, DocumentBody, DocumentFilters, DocumentPage, Reading};
 
-#[component]
-pub fn Document() -> impl IntoView {
-    let document_id = use_params_map().with_untracked(|params| params.get("id"));
-    let document_id: Option<i64> = document_id.and_then(|id| id.parse().ok());
-    let filters = DocumentFilters::from_query(&use_location().search.get_untracked());
-    let backend = backend();
-    let page = Suspend::new(async move {
-        // What is not a number names no document.
-        let found = match document_id {
-            Some(id) => backend.document_page(id, &filters).await,
-            None => Ok(None),
-        };
-        match found {
-            Ok(Some(page)) => view! { <Whole page filters /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Page) -> Response {
+    let filters = DocumentFilters::from_query(page.query());
+    // What is not a number names nothing.
+    let found = match page.id().parse() {
+        Ok(id) => page.document_view(&page.viewer, id, &filters).await,
+        Err(_) => Ok(None),
+    };
+    let href = format!("/documents/{}", page.id());
+    page.render(Section::Documents, "A document", href, found, move |page| {
+        let body = match page {
+            Some(page) => view! { <Whole page filters=filters.clone() /> }.into_any(),
+            None => {
+                not_found();
                 view! { <Missing /> }.into_any()
             }
-            Err(error) => {
-                let href = document_path(document_id.unwrap_or_default());
-                view! { <Trouble heading="Document" error href /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Documents title="A document".to_owned()>
+        };
+        view! {
             <div class="page">
                 <p class="back">
                     <a href="/documents">
@@ -48,10 +40,12 @@ pub fn Document() -> impl IntoView {
                         "All documents"
                     </a>
                 </p>
-                {page}
+                {body}
             </div>
-        </Frame>
-    }
+        }
+        .into_any()
+    })
+    .await
 }
 
 #[component]

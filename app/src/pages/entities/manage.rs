@@ -4,15 +4,15 @@
 use leptos::prelude::*;
 
 use crate::address::entity_path;
-use crate::backend::backend;
 use crate::components::{ENTITY_TYPES, Field, FormError, Marked, When};
+use crate::page::asked;
 use crate::view::{EntityDecision, EntityName, EntityPage, FormState};
 
 use super::same::mentions;
 
 #[component]
 pub fn Decisions(page: EntityPage) -> impl IntoView {
-    let form = backend().form().of("entity");
+    let form = asked().form.of("entity");
     if page.decisions.is_empty() && form.error.is_none() {
         return ().into_any();
     }
@@ -84,7 +84,7 @@ pub fn Manage(page: EntityPage) -> impl IntoView {
     if !page.is_manageable {
         return ().into_any();
     }
-    let form = backend().form();
+    let form = asked().form;
     let is_open = form.error.is_some() && form.form.starts_with("entity_");
     let id = page.link.id;
     let split = (page.names.len() > 1).then(|| {

@@ -1,47 +1,39 @@
 //! One entity: what it is, how it is connected and since when, which memories name it, and
 //! what was decided about it. What a person decides stands apart (`manage.rs`).
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
 
 use super::manage::{Decisions, Manage};
 use super::relations::Relations;
 use super::same::mentions;
-use crate::address::entity_path;
-use crate::backend::{MENTIONED_IN_SHOWN, backend};
-use crate::components::{
-    Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When,
-};
+use crate::components::not_found;
+use crate::components::{Fact, Facts, Marked, Section, StateBadge, TypeBadge, When};
+use crate::limits::MENTIONED_IN_SHOWN;
+use crate::page::Page;
 use crate::view::{EntityPage, GraphFilters, MentionedIn};
 
-#[component]
-pub fn Entity() -> impl IntoView {
-    let entity_id = use_params_map().with_untracked(|params| params.get("id"));
-    let entity_id: Option<i64> = entity_id.and_then(|id| id.parse().ok());
-    let backend = backend();
-    let page = Suspend::new(async move {
-        // What is not a number names no entity.
-        let found = match entity_id {
-            Some(id) => backend.entity_page(id).await,
-            None => Ok(None),
-        };
-        match found {
-            Ok(Some(page)) => view! { <Whole page /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+pub async fn show(page: Page) -> Response {
+    // What is not a number names nothing.
+    let found = match page.id().parse() {
+        Ok(id) => page.entity_view(&page.viewer, id).await,
+        Err(_) => Ok(None),
+    };
+    let href = format!("/entities/{}", page.id());
+    page.render(Section::Entities, "An entity", href, found, move |page| {
+        let body = match page {
+            Some(page) => view! { <Whole page /> }.into_any(),
+            None => {
+                not_found();
                 view! { <Missing /> }.into_any()
             }
-            Err(error) => {
-                let href = entity_path(entity_id.unwrap_or_default());
-                view! { <Trouble heading="Entity" error href /> }.into_any()
-            }
+        };
+        view! {
+            <div class="page">{body}</div>
         }
-    });
-    view! {
-        <Frame section=Section::Entities title="An entity".to_owned()>
-            <div class="page">{page}</div>
-        </Frame>
-    }
+        .into_any()
+    })
+    .await
 }
 
 #[component]

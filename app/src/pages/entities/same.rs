@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::backend::backend;
 use crate::components::{FormError, Marked, TypeBadge, count};
+use crate::page::asked;
 use crate::view::{EntityPair, EntityRow};
 
 #[component]
 pub fn Same(pairs: Vec<EntityPair>, total: i64, is_manageable: bool) -> impl IntoView {
-    let form = backend().form().of("entity_pairs");
+    let form = asked().form.of("entity_pairs");
     if pairs.is_empty() && form.error.is_none() {
         return ().into_any();
     }

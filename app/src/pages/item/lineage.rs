@@ -1,6 +1,8 @@
 //! Where a memory comes from, what came of it and what it names: boxes from left to right, each a link, joined by lines;
 //! and the same as text.
 
+pub mod load;
+
 use leptos::prelude::*;
 
 use crate::components::Marked;

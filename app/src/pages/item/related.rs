@@ -1,5 +1,7 @@
 //! What is like a memory, and what it is connected to.
 
+pub mod load;
+
 use leptos::prelude::*;
 
 use super::lineage::Lineage;

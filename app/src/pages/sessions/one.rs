@@ -2,49 +2,42 @@
 //! that a memory can lead to the words it came from, and from there back to it. Its forms
 //! have a stretch read again, or erase it for good.
 
+use axum::response::Response;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_params_map, use_query_map};
 
 use super::ledger::Ledger;
 use super::messages;
 use crate::address::session_from;
-use crate::backend::{MEMORIES_SHOWN, MESSAGES_SHOWN, backend};
+use crate::components::not_found;
 use crate::components::{
-    Content, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When, count,
-    retired_state,
+    Content, Fact, Facts, Marked, Section, StateBadge, TypeBadge, When, count, retired_state,
 };
+use crate::limits::{MEMORIES_SHOWN, MESSAGES_SHOWN};
+use crate::page::Page;
 use crate::view::{CameOf, EpisodeView, MessageView, SessionPage, ToolCallView};
 
 /// A tool's result is folded past it.
 const RESULT_CHARS_SHOWN: usize = 500;
 
-#[component]
-pub fn Session() -> impl IntoView {
-    let session_id = use_params_map().with_untracked(|params| params.get("id"));
+pub async fn show(page: Page) -> Response {
     // What is no position is the first.
-    let from = use_query_map()
-        .with_untracked(|query| query.get("from"))
-        .and_then(|from| from.parse().ok())
-        .unwrap_or(1)
-        .max(1);
-    let backend = backend();
-    let address = format!("/sessions/{}", session_id.clone().unwrap_or_default());
-    let page = Suspend::new(async move {
-        let found = match session_id.and_then(|id| id.parse().ok()) {
-            Some(session_id) => backend.session_page(session_id, from).await,
-            None => Ok(None),
-        };
-        match found {
-            Ok(Some(page)) => view! { <Whole page /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
+    let from = page.asked_for("from").and_then(|from| from.parse().ok());
+    let from = from.unwrap_or(1).max(1);
+    // What is not a number names nothing.
+    let found = match page.id().parse() {
+        Ok(id) => page.session_view(&page.viewer, id, from).await,
+        Err(_) => Ok(None),
+    };
+    let href = format!("/sessions/{}", page.id());
+    page.render(Section::Sessions, "A session", href, found, move |page| {
+        let body = match page {
+            Some(page) => view! { <Whole page /> }.into_any(),
+            None => {
+                not_found();
                 view! { <Missing /> }.into_any()
             }
-            Err(error) => view! { <Trouble heading="Session" error href=address /> }.into_any(),
-        }
-    });
-    view! {
-        <Frame section=Section::Sessions title="A session".to_owned()>
+        };
+        view! {
             <div class="page">
                 <p class="back">
                     <a href="/sessions">
@@ -52,10 +45,12 @@ pub fn Session() -> impl IntoView {
                         "All sessions"
                     </a>
                 </p>
-                {page}
+                {body}
             </div>
-        </Frame>
-    }
+        }
+        .into_any()
+    })
+    .await
 }
 
 #[component]

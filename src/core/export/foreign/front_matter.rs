@@ -50,7 +50,7 @@ impl FrontMatter {
             else {
                 continue;
             };
-            (list_of, _) = (folded(name.trim()), ());
+            list_of = folded(name.trim());
             found.take(&list_of, value.trim());
         }
         // It is never closed, so it is none.

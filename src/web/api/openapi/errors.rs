@@ -4,7 +4,6 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::super::changes::cursor_expired;
 use super::super::tools::{BODY_BYTES_MAX, body_too_large, encoded_body, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
@@ -15,7 +14,7 @@ use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::calls::too_many_calls;
 use crate::web::error::{
-    DATABASE_SENTENCE, Problem, database_timeout, token_refused, wrong_method,
+    DATABASE_SENTENCE, Problem, cursor_expired, database_timeout, token_refused, wrong_method,
 };
 
 const ERROR_MEDIA_TYPE: &str = "application/problem+json";

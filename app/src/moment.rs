@@ -1,0 +1,60 @@
+//! Points in time, as pages show them.
+
+use crate::view::Moment;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+
+pub(crate) fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
+    let exact =
+        format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
+    Moment {
+        iso: at.format(&Rfc3339).unwrap_or_default(),
+        exact: at.format(exact).unwrap_or_default(),
+        relative: relative(at, now),
+    }
+}
+
+/// "3 minutes ago", "in 2 days", "just now"; beyond a year, the date.
+fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let seconds = (now - at).whole_seconds();
+    let (n, unit) = match seconds.unsigned_abs() {
+        // Another machine's clock may be a second ahead.
+        2..45 if seconds < 0 => return "in a moment".to_owned(),
+        0..45 => return "just now".to_owned(),
+        s @ 45..3_570 => ((s + 30) / 60, "minute"),
+        s @ 3_570..84_600 => ((s + 1_800) / 3_600, "hour"),
+        s @ 84_600..2_592_000 => ((s + 43_200) / 86_400, "day"),
+        s @ 2_592_000..31_536_000 => (s / 2_592_000, "month"),
+        _ => {
+            let date = format_description!("[day padding:none] [month repr:short] [year]");
+            return at.format(date).unwrap_or_default();
+        }
+    };
+    let unit = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
+    if seconds < 0 { format!("in {n} {unit}") } else { format!("{n} {unit} ago") }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn times_are_told_relative_to_now() {
+        let now = datetime!(2026-11-21 12:00 UTC);
+        for (at, said) in [
+            (datetime!(2026-11-21 11:59:30 UTC), "just now"),
+            (datetime!(2026-11-21 12:00:30 UTC), "in a moment"),
+            (datetime!(2026-11-21 11:57 UTC), "3 minutes ago"),
+            (datetime!(2026-11-21 11:00 UTC), "1 hour ago"),
+            (datetime!(2026-11-20 12:00 UTC), "1 day ago"),
+            (datetime!(2026-11-23 12:00 UTC), "in 2 days"),
+            (datetime!(2026-08-21 12:00 UTC), "3 months ago"),
+            (datetime!(2024-02-01 12:00 UTC), "1 Feb 2024"),
+        ] {
+            assert_eq!(relative(at, now), said);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A request for a page: who asks, for what address, and how a form of the page ended. A page's `show` loads what it tells and
+//! renders it with [`Page::render`]; nothing is awaited while a view is made, and nothing on a page waits for a script.
+
+use std::ops::Deref;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use keepsake_edge::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
+use keepsake_edge::headers::page_policy;
+use keepsake_edge::visitor::{SignedIn, Visitor};
+use keepsake_edge::{AppState, subpath};
+use leptos::nonce::use_nonce;
+use leptos::prelude::*;
+use leptos_axum::ResponseOptions;
+use time::OffsetDateTime;
+use url::form_urlencoded;
+
+use crate::accounts::{AccountError, Role, Viewer};
+use crate::components::{Frame, Section, Trouble};
+use crate::embedding::EmbeddingError;
+use crate::input::{Invalid, sentence};
+use crate::memories::{MemoryError, Trust};
+use crate::providers::chat::ChatError;
+use crate::shell::{IslandsBuilt, shell};
+use crate::view::{Account, FormState, Moment};
+
+/// Why a page could not be made. The sentence is for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageError {
+    /// What the address asks for cannot be; otherwise the server cannot now.
+    pub is_invalid: bool,
+    pub sentence: String,
+}
+
+/// A request for a page that is open to all.
+#[derive(Clone)]
+pub struct Asked {
+    pub state: AppState,
+    pub visitor: Visitor,
+    /// How the form posted in this request ended; the default when none was.
+    pub form: FormState,
+    /// The path and the query, with no `?` before it.
+    path: String,
+    query: String,
+}
+
+impl Asked {
+    /// `address` is a path with or without a query.
+    pub fn new(state: &AppState, visitor: Visitor, form: FormState, address: &str) -> Self {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        Self { state: state.clone(), visitor, form, path: path.to_owned(), query: query.to_owned() }
+    }
+
+    /// The last part of the path: an id, or a token.
+    pub fn id(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// Each name and value of the query.
+    pub fn asked_for_all(&self) -> Vec<(String, String)> {
+        form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+
+    /// The first value of this name in the query.
+    pub fn asked_for(&self, name: &str) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    pub fn account(&self) -> Option<Account> {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => Some(Account {
+                email: signed_in.0.email.clone(),
+                is_admin: signed_in.0.role == Role::Admin,
+                memory_enabled: signed_in.0.memory_enabled,
+                time_zone: signed_in.0.time_zone.name().to_owned(),
+            }),
+            Visitor::Stranger => None,
+        }
+    }
+
+    pub fn moment(&self, at: OffsetDateTime) -> Moment {
+        crate::moment::moment(at, self.state.clock.now())
+    }
+
+    /// The page in its frame: what `view` makes of what was found, or why there is nothing, with a link to `href`.
+    pub async fn render<T: Clone + Send + Sync + 'static>(
+        &self,
+        section: Section,
+        title: impl Into<String>,
+        href: impl Into<String>,
+        found: Result<T, PageError>,
+        view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
+    ) -> Response {
+        let (title, href, account) = (title.into(), href.into(), self.account());
+        let failed = found.as_ref().err().cloned();
+        let mut response = document(self.clone(), move || {
+            let (title, href) = (title.clone(), href.clone());
+            let body = match found.clone() {
+                Ok(found) => view(found),
+                Err(error) => {
+                    view! { <Trouble title=title.clone() sentence=error.sentence href /> }
+                        .into_any()
+                }
+            };
+            view! {
+                <Frame section title account=account.clone()>
+                    {body}
+                </Frame>
+            }
+        })
+        .await;
+        if let Some(error) = failed {
+            *response.status_mut() = match error.is_invalid {
+                true => StatusCode::UNPROCESSABLE_ENTITY,
+                false => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            if !error.is_invalid {
+                response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_S.into());
+            }
+        }
+        response
+    }
+}
+
+impl FromRequestParts<AppState> for Asked {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let visitor = Extension::<Visitor>::from_request_parts(parts, state).await;
+        let Extension(visitor) = visitor.map_err(IntoResponse::into_response)?;
+        let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
+        Ok(Self::new(state, visitor, FormState::default(), address))
+    }
+}
+
+/// A request for a page of a signed-in person.
+#[derive(Clone)]
+pub struct Page {
+    asked: Asked,
+    pub signed_in: SignedIn,
+    pub viewer: Viewer,
+}
+
+impl Page {
+    pub fn new(state: &AppState, signed_in: SignedIn, form: FormState, address: &str) -> Self {
+        let visitor = Visitor::SignedIn(signed_in.clone());
+        let viewer = signed_in.viewer();
+        Self { asked: Asked::new(state, visitor, form, address), signed_in, viewer }
+    }
+
+    pub fn is_admin(&self) -> bool {
+        self.signed_in.0.role == Role::Admin
+    }
+}
+
+/// The request whose page is being rendered.
+pub fn asked() -> Asked {
+    expect_context::<Asked>()
+}
+
+impl Deref for Page {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.asked
+    }
+}
+
+/// Strangers are redirected to the sign-in page, and back afterwards.
+impl FromRequestParts<AppState> for Page {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let signed_in = SignedIn::from_request_parts(parts, state).await;
+        let signed_in = signed_in.map_err(IntoResponse::into_response)?;
+        let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
+        Ok(Self::new(state, signed_in, FormState::default(), address))
+    }
+}
+
+/// The document around what `view` makes.
+async fn document<V: IntoView + 'static>(
+    asked: Asked,
+    view: impl Fn() -> V + Clone + Send + Sync + 'static,
+) -> Response {
+    let state = asked.state.clone();
+    let islands_built = state.site.islands_built;
+    let options = state.site.leptos.clone();
+    let provide = move || {
+        provide_context(asked.clone());
+        provide_context(IslandsBuilt(islands_built));
+        if let Some(nonce) = use_nonce()
+            && let Ok(policy) = HeaderValue::from_str(&page_policy(&nonce))
+        {
+            expect_context::<ResponseOptions>()
+                .insert_header(header::CONTENT_SECURITY_POLICY, policy);
+        }
+    };
+    let render = leptos_axum::render_app_async_with_context(provide, move || {
+        shell(options.clone(), view.clone())
+    });
+    let response = render(Request::new(Body::empty())).await;
+    match state.public_url.path() {
+        "" => response,
+        path => under(path, response).await,
+    }
+}
+
+/// The page with the path of the public address before its own addresses.
+async fn under(path: &str, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    match to_bytes(body, usize::MAX).await {
+        Ok(page) => {
+            let page = subpath::addressed(path, &String::from_utf8_lossy(&page));
+            Response::from_parts(parts, Body::from(page))
+        }
+        Err(_) => broken(),
+    }
+}
+
+/// The page after a panic: one sentence, without details.
+pub fn broken() -> Response {
+    tracing::error!("a request handler panicked");
+    (StatusCode::INTERNAL_SERVER_ERROR, "Something broke on our side; nothing was changed.\n")
+        .into_response()
+}
+
+pub fn invalid(invalid: Invalid) -> PageError {
+    PageError { is_invalid: true, sentence: invalid.sentence }
+}
+
+pub fn database(error: sqlx::Error) -> PageError {
+    // The conversion logs the error.
+    let Problem { detail, .. } = error.into();
+    PageError { is_invalid: false, sentence: detail }
+}
+
+pub fn memory_error(error: MemoryError) -> PageError {
+    match error {
+        MemoryError::Database(error) => database(error),
+        MemoryError::Embedding(error) => embedding_error(error),
+        MemoryError::NotFound(_) => {
+            PageError { is_invalid: false, sentence: "There is no such memory.".to_owned() }
+        }
+        // Pages never add or correct items.
+        error => PageError { is_invalid: true, sentence: sentence(&error.to_string()) },
+    }
+}
+
+pub fn embedding_error(error: EmbeddingError) -> PageError {
+    let problem = Problem::from(error);
+    PageError { is_invalid: problem.status.is_client_error(), sentence: problem.detail }
+}
+
+pub fn chat_error(error: ChatError) -> PageError {
+    let problem = Problem::from(error);
+    PageError { is_invalid: problem.status.is_client_error(), sentence: problem.detail }
+}
+
+pub fn account_error(error: AccountError) -> PageError {
+    match error {
+        AccountError::Database(error) => database(error),
+        _ => PageError { is_invalid: false, sentence: DATABASE_SENTENCE.to_owned() },
+    }
+}
+
+/// The source of a memory in words.
+pub fn whose(trust: Trust) -> &'static str {
+    match trust {
+        Trust::User => "stated by you",
+        Trust::Agent => "stated by an agent",
+        Trust::Tool => "from a tool",
+        Trust::External => "from outside",
+    }
+}

@@ -1,0 +1,104 @@
+//! Every page: its address, what shows it, and where its forms are sent.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use keepsake_edge::AppState;
+
+use crate::nowhere;
+use crate::pages::{
+    account, activity, admin, agents, chat, consent, data, docs, documents, dreams, embeddings,
+    entities, fading, graph, invitation, item, join, learned, login, memory, reset, secrets,
+    sessions, summary, timeline, used, webhooks, work,
+};
+
+/// For people, by web session. `docs` needs the extension `Arc<DocsPage>`.
+pub fn pages() -> Router<AppState> {
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/memory") }))
+        .route("/login", get(login::show).post(login::post::sign_in))
+        .route("/signup", post(login::post::sign_up))
+        .route("/logout", post(login::post::sign_out))
+        .route("/invitation/{token}", get(invitation::show).post(invitation::post::accept))
+        .route("/reset/{token}", get(reset::show).post(invitation::post::set_password))
+        .route("/docs", get(docs::show))
+        .route("/memory", get(memory::show))
+        .route("/memory/{id}", get(item::show).post(item::post::decide))
+        .route("/agents", get(agents::show).post(agents::post::create))
+        .route("/oauth/authorize", get(consent::show).post(consent::post::decide))
+        .route("/account/tokens", post(account::post::end_tokens))
+        .route("/agents/{agent_id}/tokens", post(agents::post::create_token))
+        .route("/agents/{agent_id}/tokens/{token_id}/revoke", post(agents::post::revoke_token))
+        .route("/agents/{agent_id}/memory", post(agents::post::switch_memory))
+        .route("/agents/{agent_id}/settings", post(agents::post::change_settings))
+        .route("/sessions", get(sessions::show).post(sessions::post::change))
+        .route("/summary", get(summary::show).post(summary::post::write_now))
+        .route("/entities", get(entities::show))
+        .route("/entities/pairs", post(entities::post::pairs))
+        .route("/entities/settings", post(entities::post::settings))
+        .route("/entities/{id}", get(entities::one::show).post(entities::post::decide))
+        .route("/documents", get(documents::show))
+        .route("/documents/{id}", get(documents::one::show).post(documents::post::decide))
+        .route("/documents/{id}/erase", post(documents::post::erase))
+        .route("/graph", get(graph::show))
+        .route("/sessions/{id}", get(sessions::one::show))
+        .route("/sessions/{id}/again", post(sessions::post::read_again))
+        .route("/sessions/{id}/erase", post(sessions::post::erase))
+        .route("/agents/{agent_id}/tools", post(agents::post::choose_tools))
+        .route("/agents/{agent_id}/undo", post(agents::post::undo))
+        .route("/agents/{agent_id}/team", post(join::post::change))
+        .route("/team/{token}", get(join::show).post(join::post::join))
+        .route("/learned", get(learned::show).post(learned::post::change))
+        .route("/dreams", get(dreams::show).post(dreams::post::change))
+        .route("/timeline", get(timeline::show))
+        .route("/activity", get(activity::show))
+        .route("/used", get(used::show))
+        .route("/activity/queries", post(activity::post::queries))
+        .route("/settings/embeddings", get(embeddings::show).post(embeddings::post::settings))
+        .route("/settings/chat", get(chat::show).post(chat::post::settings))
+        .route("/settings/fading", get(fading::show).post(fading::post::change))
+        .route("/settings/webhooks", get(webhooks::show).post(webhooks::post::change))
+        .route("/settings/secrets", get(secrets::show).post(secrets::post::change))
+        .route("/settings/work", get(work::show))
+        .route("/admin", get(admin::show))
+        .route("/admin/jobs", get(admin::jobs::show).post(admin::jobs::post::change))
+        .route("/admin/backups", get(admin::backups::show).post(admin::backups::post::change))
+        .route("/admin/users", get(admin::users::show))
+        .route("/admin/users/{user_id}", post(admin::users::post::change))
+        .route("/admin/users/{user_id}/reset", post(admin::users::post::make_reset_link))
+        .route("/admin/invitations", post(admin::users::post::invite))
+        .route(
+            "/admin/invitations/{invitation_id}/revoke",
+            post(admin::users::post::revoke_invitation),
+        )
+        .route("/admin/embeddings", post(embeddings::post::system))
+        .route("/admin/chat", post(chat::post::system))
+        .route("/admin/endpoints", post(embeddings::post::allowed))
+        .route("/admin/browser", post(item::post::browser))
+        .route("/admin/storage", post(admin::storage::post::change))
+        .route("/admin/operators", post(admin::operators::post::create))
+        .route("/admin/operators/{operator_id}", post(admin::operators::post::change))
+        .route("/admin/operators/{operator_id}/tokens", post(admin::operators::post::create_token))
+        .route(
+            "/admin/operators/{operator_id}/tokens/{token_id}/revoke",
+            post(admin::operators::post::revoke_token),
+        )
+        .route("/account", get(account::show))
+        .route("/account/password", post(account::post::change_password))
+        .route("/account/memory", post(account::post::switch_memory))
+        .route("/account/time-zone", post(account::post::set_time_zone))
+        .route("/data", get(data::show))
+        // It is streamed to a file, with its own limit.
+        .route(
+            "/data/import",
+            post(data::post::import).layer(DefaultBodyLimit::max(data::post::BODY_BYTES_MAX)),
+        )
+        .route("/data/about", get(data::about::show).post(data::about::post::change))
+        .route("/data/about.json", get(data::about::post::list))
+        .route("/data/delete", post(data::post::delete_item))
+        .route("/data/erase", post(data::post::erase_account))
+        .route("/erased/{receipt}", get(data::receipt::show))
+        .method_not_allowed_fallback(nowhere::wrong_method)
+        .fallback(nowhere::not_found)
+}
