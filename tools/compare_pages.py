@@ -58,7 +58,7 @@ class Visitor:
 def told(answer, url):
     """The page without what differs each time."""
     page = answer.read().decode("utf-8", "replace").replace(url, "URL")
-    page = re.sub(r'nonce="[^"]*"|nonce-[\w+/=-]+', "NONCE", page)
+    page = re.sub(r'(?:nonce|crossorigin)="[^"]*"|nonce-[\w+/=-]+', "NONCE", page)
     page = re.sub(r"<!--.*?-->|<!>", "", page)
     return f"{urllib.parse.urlsplit(answer.url)._replace(scheme='', netloc='').geturl()}\n{page}"
 
