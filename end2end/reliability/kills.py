@@ -92,7 +92,7 @@ class Client:
     async def search(self):
         query = self.words(2)
         answer = await self.ask("memory_search", {"query": query, "limit": 20, "explain": True, "status": "any"})
-        self.series.modes[answer["mode"] if not answer["degraded"] else "degraded"] += 1
+        self.series.modes[answer["mode"]] += 1
         for hit in answer["results"]:
             distance = hit["explain"]["distance"]
             if distance is None:
