@@ -63,7 +63,8 @@ DIFFERENCES = [Difference(*row) for row in (
     (TYPESCRIPT, ("replace of lines",), another(refused("Error: No replacement was performed, old_str `d\ne` did not appear verbatim in /memories/verse.md.")), "The TypeScript SDK looks at each line alone."),
     (TYPESCRIPT, ("replace twice in a line",), another(edited(1, "f e", "")), "So it does not see the second."),
     (TYPESCRIPT, ("replace twice in a line",), instead("edited[.]", "edited. Here is the snippet showing the change (with line numbers):"), "The page has the shorter sentence."),
-    (TYPESCRIPT, ("view inserted",), words(lambda text: text.removesuffix("\n     5\t")), "After an insertion the last line ends in a newline, as with the Python SDK."),
+    (PYTHON, ("view inserted",), words(lambda text: text + "\n     5\t"), "The last line gets a newline only where something is inserted behind it, as with the TypeScript SDK."),
+    (BOTH, ("view CRLF",), instead("(\t[ab])", r"\1\r"), "Lines are shown without their ends."),
     (TYPESCRIPT, PAST_END, instead("3]$", "4]"), "The TypeScript SDK counts what is after the last newline as a line."),
     (PYTHON, PAST_END, instead("range of .*", "range [0, 3]."), "The words are the page's."),
     # Words of refusals

@@ -34,6 +34,7 @@ MODULES = REPO / "target/hooks/node_modules"
 HARBOURS = {"claude-code": "Bergen", "codex": "Kirkenes", "gemini-cli": "Hirtshals", "opencode": "Stavanger"}
 # A hang is a bug; how fast is not asked here.
 AGENT_TIMEOUT_S, ARRIVAL_TIMEOUT_S = 180, 60
+QUESTIONS_MAX = 5
 
 
 class Agent:
@@ -105,14 +106,15 @@ def remembers(agent):
     holds_no_token(agent, done.stdout + done.stderr)
     agent.ask(f"Remember: {agent.fact}")
     session = handed_over(agent)
-    asked = agent.ask(f"When does the boat to {HARBOURS[agent.name]} leave?")
-    # Gemini CLI writes what hooks add with entities.
-    if "<keepsake-memory" not in asked and "&lt;keepsake-memory" not in asked:
-        fail(f"{agent.name}: the second conversation has no memory: {asked[-3000:]}")
-    # The summary names the element, too.
-    blocks = asked.split("keepsake-memory")[1:]
-    if not any(agent.fact[4:] in block for block in blocks):
-        fail(f"{agent.name}: the boat is not in what was recalled: {blocks}")
+    # A hook waits a quarter of a second for the server, and on a busy machine in vain: asked again, in another conversation.
+    for _ in range(QUESTIONS_MAX):
+        asked = agent.ask(f"When does the boat to {HARBOURS[agent.name]} leave?")
+        # The summary and the server's instructions name the element, too.
+        blocks = asked.split("keepsake-memory")[1:]
+        if any(agent.fact[4:] in block for block in blocks):
+            break
+    else:
+        fail(f"{agent.name}: the boat is not in what was recalled: {[block[:1_000] for block in blocks]}")
     say(f"{agent.name}: conversation one is in the server ({session['messages']} messages), conversation two was given it")
 
 

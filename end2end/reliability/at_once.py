@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two servers on one PostgreSQL: 100 identical adds at once make one item; 10,000 items that two agents archive
-at once, one at each server, are each archived once.
+"""Two servers on one PostgreSQL: 100 identical adds at once make one item; 10,000 items that a person archives in two
+browsers at once, one at each server, are each archived once. (An agent may archive twenty a minute.)
 
     end2end/reliability/at_once.py [--items 10000] [--json FILE] | --short
 
@@ -14,29 +14,49 @@ import json
 import time
 from pathlib import Path
 
-from place import Cluster, Server, fail, folder, sql, table
-from wire import Agent
+from place import PASSWORD, Cluster, Server, fail, folder, sql, table
+from wire import Agent, Person
 
+EMAIL = "anna@example.com"
 ADDS = 100
 # One user may have 36 calls under way at a server; what is past that is refused.
 ADDS_AT_ONCE_A_SERVER = 32
-CONNECTIONS_AN_AGENT = 8
+CONNECTIONS_EACH = 8
 
 
-async def in_parallel(port, token, tool, inputs):
-    """All of the inputs, over a few connections of one agent."""
+async def in_parallel(inputs, worker):
+    """All of the inputs, over a few connections; `worker` opens one, and returns what is called with each input."""
     waiting = collections.deque(inputs)
     answers = []
 
     async def work():
-        agent = Agent(port, token)
+        ask = worker()
         while waiting:
-            status, answer = await agent.tool(tool, waiting.popleft())
-            if status != 200:
-                fail(f"{tool} answered {status}: {answer}")
-            answers.append(answer)
-    await asyncio.gather(*(work() for _ in range(CONNECTIONS_AN_AGENT)))
+            answers.append(await ask(waiting.popleft()))
+    await asyncio.gather(*(work() for _ in range(CONNECTIONS_EACH)))
     return answers
+
+
+def adding(port, token):
+    agent = Agent(port, token)
+
+    async def add(text):
+        status, answer = await agent.tool("memory_add", {"type": "fact", "content": text})
+        if status != 200:
+            fail(f"memory_add answered {status}: {answer}")
+        return answer["id"]
+    return add
+
+
+def archiving(browser):
+    person = Person(browser.connection.port, EMAIL, PASSWORD)
+    person.cookie = browser.cookie
+
+    async def archive(item_id):
+        status, page = await person.post(f"/memory/{item_id}", {"action": "archive"})
+        if status != 303:
+            fail(f"archiving answered {status}: {page[:500]}")
+    return archive
 
 
 async def identical_adds(servers, tokens, database):
@@ -56,20 +76,21 @@ async def identical_adds(servers, tokens, database):
 
 
 async def archived_by_two(servers, tokens, database, items):
-    adding = (in_parallel(server.port, token, "memory_add", [{"type": "fact", "content": f"note {half} {n}"} for n in range(items // 2)])
-              for half, (server, token) in enumerate(zip(servers, tokens)))
-    ids = [answer["id"] for answers in await asyncio.gather(*adding) for answer in answers]
+    texts = ([f"note {half} {n}" for n in range(items // 2)] for half in range(2))
+    added = (in_parallel(half, lambda server=server, token=token: adding(server.port, token)) for half, server, token in zip(texts, servers, tokens))
+    ids = [item_id for answers in await asyncio.gather(*added) for item_id in answers]
     # Each comes first at every other item.
     swapped = [each for one, other in zip(ids[::2], ids[1::2]) for each in (other, one)]
+    browsers = [Person(server.port, EMAIL, PASSWORD) for server in servers]
+    for browser in browsers:
+        await browser.sign_in()
     began = time.monotonic()
-    await asyncio.gather(*(in_parallel(server.port, token, "memory_archive", [{"item_id": item_id} for item_id in order])
-                           for server, token, order in zip(servers, tokens, (ids, swapped))))
+    await asyncio.gather(*(in_parallel(order, lambda browser=browser: archiving(browser)) for browser, order in zip(browsers, (ids, swapped))))
     took = time.monotonic() - began
     events, distinct, archived = database("SELECT count(*), count(DISTINCT item_id), (SELECT count(*) FROM memory_items WHERE status = 'archived')"
                                           " FROM memory_item_events WHERE event = 'archived'")[0]
-    by_agent = database("SELECT a.name, count(*) FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id WHERE event = 'archived' GROUP BY 1 ORDER BY 1")
-    return {"items that two agents archive": len(ids), "calls": f"{2 * len(ids)} in {took:.1f} s", "items archived": int(archived),
-            "events of it": int(events), "items with one": int(distinct), "by agent": ", ".join(f"{name} {count}" for name, count in by_agent)}
+    return {"items archived in two browsers": len(ids), "forms": f"{2 * len(ids)} in {took:.1f} s", "items archived": int(archived),
+            "events of it": int(events), "items with one": int(distinct)}
 
 
 async def main():
@@ -90,7 +111,7 @@ async def main():
                 servers.append(Server(home / name, cluster.url()))
                 servers[-1].start()
                 await servers[-1].ready()
-            tokens = [servers[0].make_user("anna@example.com"), servers[1].token("anna@example.com", "two")]
+            tokens = [servers[0].make_user(EMAIL), servers[1].token(EMAIL, "two")]
 
             def database(statement):
                 return sql(cluster.bin, cluster.url(), statement)

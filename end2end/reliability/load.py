@@ -133,7 +133,8 @@ class Load:
         self.took[operation].append(took_ms)
         if status != 200:
             self.errors[f"{operation}: {status} {answer.get('code', '') or json.dumps(answer)[:200]}"] += 1
-        elif operation == "search" and answer["degraded"]:
+        # Of memories that wait for their vectors `degraded` tells, too.
+        elif operation == "search" and answer["mode"] == "fts":
             self.degraded[answer["degraded"]] += 1
 
     async def fill(self, users, items):

@@ -62,9 +62,12 @@ async def client(server, user, chance, state, ends):
         if status != 200:
             state.errors[f"{tool}: {status} {answer.get('code')}"] += 1
         elif tool == "memory_search":
-            state.modes["degraded" if answer["degraded"] else "whole"] += 1
+            # Of memories that wait for their vectors `degraded` tells, too.
+            state.modes["degraded" if answer["mode"] == "fts" else "whole"] += 1
             if answer["degraded"]:
                 state.reasons[answer["degraded"]] += 1
+            elif answer["mode"] == "fts":
+                state.errors["a search by words alone does not say so"] += 1
         await asyncio.sleep(chance.expovariate(1 / PAUSE_SECONDS))
 
 
@@ -155,7 +158,7 @@ async def main():
         if not given.short and max(searches) > SEARCH_MAX_MS:
             bad.append(f"{name}: a search took longer than {SEARCH_MAX_MS} ms")
         if name in ("dead", "slow", "garbage") and state.modes["whole"]:
-            bad.append(f"{name}: {state.modes['whole']} searches did not say that they went by words alone")
+            bad.append(f"{name}: {state.modes['whole']} searches had a vector of the provider")
         if name == "good" and state.modes["degraded"]:
             bad.append(f"good: {state.modes['degraded']} searches went by words alone")
     if errors:

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
 sys.path.insert(0, str(REPO / "tools"))
 
+import node_packages  # noqa: E402
 from common import apt_install, can_apt, fail, say  # noqa: E402
 from server import commands, wait_until_ready  # noqa: E402
 from with_postgres import free_port, run, stop_on_signals  # noqa: E402
@@ -142,6 +143,9 @@ def main():
     arguments.add_argument("--proxy", choices=PROXIES)
     arguments.add_argument("--all", action="store_true")
     given = arguments.parse_args()
+    node_packages.install(HERE.parent)
+    if subprocess.run([sys.executable, REPO / "tools/wasm.py"]).returncode:
+        fail("the islands cannot be made")
     for name in [given.proxy] if given.proxy else PROXIES:
         proxy, package = PROXIES[name]
         if not is_here(name, package):

@@ -113,16 +113,23 @@ impl Lender {
     async fn lend(&self) -> Result<PooledConnection, sqlx::Error> {
         self.close_unused();
         let _wait = self.pulse.wait();
-        if self.outlasts {
-            timeout(ACQUIRE_TIMEOUT_OF_COMMANDS, self.pulse.thawed()).await.ok();
-        }
-        let got = async {
-            tokio::select! {
+        let asked_at = Instant::now();
+        let got = loop {
+            if self.outlasts {
+                timeout(ACQUIRE_TIMEOUT_OF_COMMANDS, self.pulse.thawed()).await.ok();
+            }
+            let got = tokio::select! {
                 got = timeout(self.patience, self.pool.get()) => got.ok(),
                 () = self.pulse.frozen(), if !self.outlasts => None,
+            };
+            // Nobody was answered meanwhile: the database is about to count as frozen, or was just now.
+            let may_thaw = self.pulse.is_frozen() || self.pulse.is_silent_for(self.patience);
+            let waits_on = self.outlasts && asked_at.elapsed() < ACQUIRE_TIMEOUT_OF_COMMANDS;
+            if got.is_some() || !(may_thaw && waits_on) {
+                break got;
             }
         };
-        match got.await {
+        match got {
             Some(Ok(conn)) => Ok(PooledConnection { conn, pulse: self.pulse.clone(), _wait }),
             Some(Err(PoolError::Backend(error))) => Err(error),
             Some(Err(PoolError::Closed)) => Err(sqlx::Error::PoolClosed),

@@ -126,6 +126,11 @@ impl Pulse {
         *self.0.is_frozen.borrow()
     }
 
+    /// Whether nothing was answered for this long; an error of the network is an answer.
+    pub fn is_silent_for(&self, past: Duration) -> bool {
+        self.watched().answered_at.elapsed() >= past
+    }
+
     pub async fn frozen(&self) {
         // The sender lives as long as this.
         self.0.is_frozen.subscribe().wait_for(|frozen| *frozen).await.ok();
