@@ -287,7 +287,8 @@ pub async fn respond<F: Future<Output = Response>>(
     form: &Form,
     outcome: Attempt,
 ) -> Response {
-    let show = |form| show(Page::new(state, signed_in, form, path));
+    // On the heap: a page's future is large, and so is its form's.
+    let show = |form| Box::pin(show(Page::new(state, signed_in, form, path)));
     match outcome {
         Ok(Outcome::Redirect) => Redirect::to(path).into_response(),
         Ok(Outcome::Page(page)) => {

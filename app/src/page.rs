@@ -115,6 +115,7 @@ impl Asked {
                     {body}
                 </Frame>
             }
+            .into_any()
         })
         .await;
         if let Some(error) = failed {
@@ -186,10 +187,11 @@ impl FromRequestParts<AppState> for Page {
     }
 }
 
-/// The document around what `view` makes.
-async fn document<V: IntoView + 'static>(
+/// The document around what `view` makes. Everything was loaded before, so that it needs nothing of the request's task; in a task
+/// of its own it has a stack of its own, below which no layer stands.
+async fn document(
     asked: Asked,
-    view: impl Fn() -> V + Clone + Send + Sync + 'static,
+    view: impl Fn() -> AnyView + Clone + Send + Sync + 'static,
 ) -> Response {
     let state = asked.state.clone();
     let islands_built = state.site.islands_built;
@@ -204,10 +206,15 @@ async fn document<V: IntoView + 'static>(
                 .insert_header(header::CONTENT_SECURITY_POLICY, policy);
         }
     };
-    let render = leptos_axum::render_app_async_with_context(provide, move || {
-        shell(options.clone(), view.clone())
+    let rendered = tokio::spawn(async move {
+        let render = leptos_axum::render_app_async_with_context(provide, move || {
+            shell(options.clone(), view.clone())
+        });
+        render(Request::new(Body::empty())).await
     });
-    let response = render(Request::new(Body::empty())).await;
+    let Ok(response) = rendered.await else {
+        return broken();
+    };
     match state.public_url.path() {
         "" => response,
         path => under(path, response).await,

@@ -10,9 +10,9 @@ use leptos_meta::{MetaTags, provide_meta_context};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IslandsBuilt(pub bool);
 
-pub fn shell<V: IntoView + 'static>(
+pub fn shell(
     options: LeptosOptions,
-    page: impl Fn() -> V + Send + Sync + 'static,
+    page: impl Fn() -> AnyView + Send + Sync + 'static,
 ) -> impl IntoView {
     let islands_built = use_context::<IslandsBuilt>().is_some_and(|built| built.0);
     view! {
@@ -39,7 +39,7 @@ pub fn shell<V: IntoView + 'static>(
 }
 
 #[component]
-fn Body<V: IntoView + 'static>(page: impl Fn() -> V + Send + Sync + 'static) -> impl IntoView {
+fn Body(page: impl Fn() -> AnyView + Send + Sync + 'static) -> impl IntoView {
     provide_meta_context();
     page()
 }

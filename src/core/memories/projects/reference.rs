@@ -57,6 +57,7 @@ impl ProjectRef {
     /// # Errors
     /// [`Invalid`] naming `project`.
     pub fn parse(text: &str) -> Result<Option<Self>, Invalid> {
+        check_text("project", text, PLACE_CHARS_MAX)?;
         let text = text.trim();
         let (mut name, mut repository, mut folder) = (None, None, None);
         match kind_of(text) {
