@@ -73,7 +73,7 @@ pub fn pages() -> Router<AppState> {
             post(admin::users::post::revoke_invitation),
         )
         .route("/admin/embeddings", post(embeddings::post::system))
-        .route("/admin/chat", post(chat::post::system))
+        .route("/admin/chat", post(admin::chat::system))
         .route("/admin/endpoints", post(embeddings::post::allowed))
         .route("/admin/browser", post(item::post::browser))
         .route("/admin/storage", post(admin::storage::post::change))

@@ -4,6 +4,7 @@
 pub mod auth;
 pub mod calls;
 pub mod client;
+pub mod client_documents;
 pub mod error;
 pub mod headers;
 pub mod held;

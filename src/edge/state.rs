@@ -11,7 +11,7 @@ use leptos::config::LeptosOptions;
 use tokio::sync::Mutex;
 
 use super::calls::Calls;
-use super::oauth::ClientDocuments;
+use super::client_documents::ClientDocuments;
 use super::throttle::Throttles;
 use super::unread::BodyTime;
 use crate::config::{MetricsToken, PublicUrl, TrustedProxies};

@@ -27,7 +27,9 @@ impl Imports {
                 if !["mod", "lib"].contains(&name.as_str()) {
                     module.push(name);
                 }
-                if path.is_dir() && !["tests", "core"].contains(&module.join("/").as_str()) {
+                if path.is_dir()
+                    && !["tests", "core", "edge", "encoder"].contains(&module.join("/").as_str())
+                {
                     folders.push(module);
                 } else if path.extension().is_some_and(|e| e == "rs") {
                     files.insert(module, uses(&fs::read_to_string(path).unwrap()));

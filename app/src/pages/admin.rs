@@ -3,6 +3,7 @@
 //! Whoever is no admin is told that there is no such page.
 
 pub mod backups;
+pub mod chat;
 pub mod jobs;
 mod load;
 pub mod operators;

@@ -4,7 +4,7 @@
 mod clients;
 mod request;
 
-pub use clients::{ClientDocuments, ClientRefusal, find};
+pub use clients::{ClientRefusal, find};
 pub use request::AuthorizationRefusal;
 
 pub const AUTHORIZE: &str = "/oauth/authorize";

@@ -1,5 +1,4 @@
-//! The forms of Settings › Chat model, and the admin's. An entered key is sealed or sent to the endpoint, and
-//! never part of a response.
+//! The forms of Settings › Chat model. An entered key is sealed or sent to the endpoint, and never part of a response.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +7,13 @@ use serde::Deserialize;
 
 use super::show;
 use crate::endpoint::post::{EndpointFields, fill, test};
-use crate::forms::Admin;
 use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
-use crate::pages::admin;
 use crate::providers::chat::{Allowances, ChatLimits};
 use crate::providers::settings::EndpointKind;
 use crate::sessions::ledger;
 use keepsake_edge::error::Problem;
 
 const SETTINGS: &str = "/settings/chat";
-const ADMIN: &str = "/admin";
 
 /// The limits are a number, and a switch and a share for each purpose.
 #[derive(Deserialize)]
@@ -90,35 +86,4 @@ async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     ledger::read_guesses_again(&mut tx, user, now).await?;
     tx.commit().await
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum SystemChatForm {
-    Fill {
-        vendor: Field,
-    },
-    Test(EndpointFields),
-    Save {
-        #[serde(flatten)]
-        endpoint: EndpointFields,
-        daily_token_cap: Field,
-    },
-}
-
-pub async fn system(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> Response {
-    let (chat, name) = (&posted.state.chat, "chat_system");
-    let attempt = async {
-        match form? {
-            SystemChatForm::Fill { vendor } => fill(name, EndpointKind::Chat, &vendor),
-            SystemChatForm::Test(fields) => {
-                test(&posted, name, chat.test_system(&fields.form())).await
-            }
-            SystemChatForm::Save { endpoint, daily_token_cap } => {
-                chat.save_system(&endpoint.form(), &daily_token_cap).await?;
-                Ok(done(name, "Saved."))
-            }
-        }
-    };
-    posted.respond(admin::show, ADMIN, name, attempt.await).await
 }
