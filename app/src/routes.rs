@@ -6,7 +6,6 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use keepsake_edge::AppState;
 
-use crate::nowhere;
 use crate::pages::{
     account, activity, admin, agents, chat, consent, data, docs, documents, dreams, embeddings,
     entities, fading, graph, invitation, item, join, learned, login, memory, reset, secrets,
@@ -99,6 +98,4 @@ pub fn pages() -> Router<AppState> {
         .route("/data/delete", post(data::post::delete_item))
         .route("/data/erase", post(data::post::erase_account))
         .route("/erased/{receipt}", get(data::receipt::show))
-        .method_not_allowed_fallback(nowhere::wrong_method)
-        .fallback(nowhere::not_found)
 }
