@@ -34,7 +34,12 @@ mod visits;
 pub mod words;
 
 #[cfg(feature = "ssr")]
-pub use {nowhere::not_found_for, page::broken, routes::pages, visits::identify_visitor};
+pub use {
+    nowhere::{not_found, not_found_for, wrong_method},
+    page::broken,
+    routes::pages,
+    visits::identify_visitor,
+};
 
 #[cfg(feature = "ssr")]
 use keepsake_core::{

@@ -121,6 +121,8 @@ fn people(state: &AppState, docs: Arc<DocsPage>) -> Router<AppState> {
         .route("/data/export", get(downloads::export))
         .route("/data/imports/{id}/report.jsonl", get(downloads::import_report))
         .route("/erased/{receipt}/receipt.json", get(downloads::receipt))
+        .method_not_allowed_fallback(app::wrong_method)
+        .fallback(app::not_found)
         .layer(Extension(docs))
         .layer(
             ServiceBuilder::new()
