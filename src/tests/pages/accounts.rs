@@ -92,11 +92,11 @@ async fn signing_in_leads_where_one_wanted_to_go_and_signing_out_ends_it() {
     let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     let asked =
-        browser.client.get(format!("{}/memory?q=tea&archived=1", app.base)).send().await.unwrap();
+        browser.client.get(format!("{}/memory?q=a%26b&archived=1", app.base)).send().await.unwrap();
     assert_eq!(asked.status(), StatusCode::SEE_OTHER);
-    assert_eq!(location(&asked), "/login?next=%2Fmemory%3Fq%3Dtea%26archived%3D1");
+    assert_eq!(location(&asked), "/login?next=%2Fmemory%3Fq%3Da%2526b%26archived%3D1");
     let page = browser.get(location(&asked)).await.1;
-    assert!(page.contains("value=\"/memory?q=tea&amp;archived=1\""), "the form carries it on");
+    assert!(page.contains("value=\"/memory?q=a%26b&amp;archived=1\""), "the form carries it on");
     let fields = [("email", "ANNA@example.com"), ("password", PASSWORD), ("next", "/memory?q=tea")];
     let signed_in = browser.post("/login", &fields).await;
     assert_eq!(location(&signed_in), "/memory?q=tea");
