@@ -7,6 +7,12 @@ use tokio::net::TcpStream;
 use crate::pages::held_body::{UPLOAD, held_form, sign_in};
 use crate::support::{TestApp, uploads_folder};
 
+/// The upload came whole. Others import on this server too, and it takes in two files at a time.
+#[track_caller]
+fn is_received((status, said): (u16, String)) {
+    assert!(status == 303 || said.contains("takes in 2 files right now"), "{status}: {said}");
+}
+
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
     let (app, anna, ben) = TestApp::with_users().await;
@@ -22,10 +28,6 @@ async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
     let (status, said) = start(&annas).await.finish().await;
     assert_eq!(status, 429, "{said}");
     assert!(said.contains("Another upload of yours is under way"), "{said}");
-    // Others import on this server too, and it takes in two files at a time.
-    let is_received = |(status, said): (u16, String)| {
-        assert!(status == 303 || said.contains("takes in 2 files right now"), "{status}: {said}");
-    };
     is_received(start(&bens).await.finish().await);
     is_received(first.finish().await);
 }
@@ -83,6 +85,5 @@ async fn what_comes_before_the_file_is_bounded() {
     // A file of any size follows at once, whatever small comes before it.
     let large = part("file", &format!("{{\"keepsake_export\":1}}\n{}", " ".repeat(1 << 20)));
     let body = part("other", &long[..32 * 1024]) + &large + "--x--\r\n";
-    let (status, said) = send(body).await;
-    assert_eq!(status, 303, "{said}");
+    is_received(send(body).await);
 }
