@@ -1,6 +1,8 @@
 //! The forms that pages post. Each is a type in a handler's signature, and ends in a redirect, or in the same
 //! page with the submitted values and one sentence beside the field.
 
+mod state;
+
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -11,6 +13,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use keepsake_edge::AppState;
 use keepsake_edge::error::Problem;
+use keepsake_edge::flash;
 use keepsake_edge::visitor::{SignedIn, Visitor};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -27,7 +30,8 @@ use crate::input::Invalid;
 use crate::nowhere::{not_found_for, refused};
 use crate::page::Page;
 use crate::redaction::TextDoor;
-use crate::view::{FormState, NewToken};
+
+pub use state::{Confirmation, FormName, FormState, NewToken, Rival, TestResult};
 
 /// The form of a signed-in person. Missing fields are empty, so the only error is an unknown action.
 pub struct Posted<T>(pub Submission, pub Result<T, Problem>);
@@ -119,7 +123,7 @@ impl Submission {
         &self,
         show: impl FnOnce(Page) -> F,
         path: &str,
-        name: &str,
+        name: FormName,
         outcome: Attempt,
     ) -> Response {
         let signed_in = self.signed_in.clone();
@@ -131,7 +135,7 @@ impl Submission {
         &self,
         show: impl FnOnce(Page) -> F,
         path: &str,
-        name: &str,
+        name: FormName,
         outcome: Attempt,
     ) -> Response {
         match outcome {
@@ -262,19 +266,19 @@ impl From<FormState> for Outcome {
 }
 
 /// The page after the form of this name.
-pub fn page(form: &str) -> FormState {
-    FormState { form: form.to_owned(), ..FormState::default() }
+pub fn page(form: FormName) -> FormState {
+    FormState { form: Some(form), ..FormState::default() }
 }
 
-pub fn done(form: &str, sentence: impl Into<String>) -> Outcome {
+pub fn done(form: FormName, sentence: impl Into<String>) -> Outcome {
     let done = Some(sentence.into());
     Outcome::from(FormState { done, ..page(form) })
 }
 
-/// The only response that ever contains the token, so it cannot be a redirect.
-pub fn new_token(form: &str, agent_name: String, token: Token) -> Outcome {
-    let token = token.reveal();
-    Outcome::from(FormState { new_token: Some(NewToken { agent_name, token }), ..page(form) })
+/// The page shows the token this once.
+pub fn new_token(form: FormName, agent_name: String, token: Token) -> Outcome {
+    let new_token = NewToken { agent_name, token: token.reveal() };
+    Outcome::from(FormState { new_token: Some(new_token), ..page(form) })
 }
 
 /// The response to a form of a signed-in person: its page at `path`, made by `show`.
@@ -283,27 +287,42 @@ pub async fn respond<F: Future<Output = Response>>(
     state: &AppState,
     signed_in: SignedIn,
     path: &str,
-    name: &str,
+    name: FormName,
     form: &Form,
     outcome: Attempt,
 ) -> Response {
     // On the heap: a page's future is large, and so is its form's.
+    let user = Some(signed_in.0.id);
     let show = |form| Box::pin(show(Page::new(state, signed_in, form, path)));
     match outcome {
         Ok(Outcome::Redirect) => Redirect::to(path).into_response(),
-        Ok(Outcome::Page(page)) => {
-            let mut response = show(*page).await;
-            *response.status_mut() = StatusCode::OK;
-            response
-        }
+        Ok(Outcome::Page(page)) => match tell(state, user, path, &page) {
+            Some(response) => response,
+            None => {
+                let mut response = show(*page).await;
+                *response.status_mut() = StatusCode::OK;
+                response
+            }
+        },
         Err(problem) => again(show, name, form, problem).await,
     }
+}
+
+/// The redirect to the page at `path`, which tells once that something was done. `None`: nothing was, or it is too long.
+pub fn tell(
+    state: &AppState,
+    user: Option<UserId>,
+    path: &str,
+    page: &FormState,
+) -> Option<Response> {
+    let cookie = flash::send(state, user, path, page).filter(|_| page.has_news())?;
+    Some(([(header::SET_COOKIE, cookie)], Redirect::to(path)).into_response())
 }
 
 /// The page of a form that failed, with `Retry-After` if there is one.
 pub async fn again<F: Future<Output = Response>>(
     show: impl FnOnce(FormState) -> F,
-    name: &str,
+    name: FormName,
     form: &Form,
     problem: Problem,
 ) -> Response {

@@ -9,8 +9,8 @@ use keepsake_edge::visitor::{SignedIn, Visitor};
 use leptos::prelude::*;
 
 use crate::components::{NoSuchPage, Section};
+use crate::forms::FormState;
 use crate::page::Asked;
-use crate::view::FormState;
 
 /// No page is there.
 const NOWHERE: &str = "/no-such-page";

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use keepsake_edge::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
+use keepsake_edge::flash;
 use keepsake_edge::headers::page_policy;
 use keepsake_edge::visitor::{SignedIn, Visitor};
 use keepsake_edge::{AppState, subpath};
@@ -18,14 +19,15 @@ use leptos_axum::ResponseOptions;
 use time::OffsetDateTime;
 use url::form_urlencoded;
 
-use crate::accounts::{AccountError, Role, Viewer};
+use crate::accounts::{AccountError, Role, UserId, Viewer};
 use crate::components::{Frame, Section, Trouble};
 use crate::embedding::EmbeddingError;
+use crate::forms::FormState;
 use crate::input::{Invalid, sentence};
 use crate::memories::{MemoryError, Trust};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
-use crate::view::{Account, FormState, Moment};
+use crate::view::{Account, Moment};
 
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +139,12 @@ impl FromRequestParts<AppState> for Asked {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let visitor = Extension::<Visitor>::from_request_parts(parts, state).await;
         let Extension(visitor) = visitor.map_err(IntoResponse::into_response)?;
-        let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
-        Ok(Self::new(state, visitor, FormState::default(), address))
+        let user = match &visitor {
+            Visitor::SignedIn(signed_in) => Some(signed_in.0.id),
+            Visitor::Stranger => None,
+        };
+        let (address, told) = asked_at(parts, state, user);
+        Ok(Self::new(state, visitor, told, address))
     }
 }
 
@@ -182,9 +188,16 @@ impl FromRequestParts<AppState> for Page {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let signed_in = SignedIn::from_request_parts(parts, state).await;
         let signed_in = signed_in.map_err(IntoResponse::into_response)?;
-        let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
-        Ok(Self::new(state, signed_in, FormState::default(), address))
+        let (address, told) = asked_at(parts, state, Some(signed_in.0.id));
+        Ok(Self::new(state, signed_in, told, address))
     }
+}
+
+/// The address of a request, and what waits to be told there.
+fn asked_at<'a>(parts: &'a Parts, state: &AppState, user: Option<UserId>) -> (&'a str, FormState) {
+    let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
+    let told = flash::take(state, user, address, &parts.headers);
+    (address, told.unwrap_or_default())
 }
 
 /// The document around what `view` makes. Everything was loaded before, so that it needs nothing of the request's task; in a task
@@ -195,6 +208,7 @@ async fn document(
 ) -> Response {
     let state = asked.state.clone();
     let islands_built = state.site.islands_built;
+    let has_told = asked.form.has_news();
     let options = state.site.leptos.clone();
     let provide = move || {
         provide_context(asked.clone());
@@ -212,9 +226,12 @@ async fn document(
         });
         render(Request::new(Body::empty())).await
     });
-    let Ok(response) = rendered.await else {
+    let Ok(mut response) = rendered.await else {
         return broken();
     };
+    if has_told {
+        response.headers_mut().append(header::SET_COOKIE, flash::forget(&state));
+    }
     match state.public_url.path() {
         "" => response,
         path => under(path, response).await,

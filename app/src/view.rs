@@ -31,8 +31,6 @@ mod users;
 mod webhooks;
 mod work;
 
-use std::collections::BTreeMap;
-
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
@@ -56,7 +54,7 @@ pub use embeddings::{
     EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView,
     MeasuredView, QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
 };
-pub use endpoint::{Confirmation, EffectiveProvider, EndpointView, PresetView, TestResult};
+pub use endpoint::{EffectiveProvider, EndpointView, PresetView};
 pub use entities::{
     EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,
     EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,
@@ -69,7 +67,7 @@ pub use jobs::{
 };
 pub use learned::{LearnedPage, LearnedRow, ProposedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
-pub use manage::{Deletion, Rival, Undo};
+pub use manage::{Deletion, Undo};
 pub use related::{RelatedRow, RelatedView};
 pub use secrets::{SecretRow, SecretsPage};
 pub use sessions::{
@@ -496,81 +494,4 @@ pub enum SignInOffer {
     SignIn,
     /// Accounts exist and anyone may make one.
     SignInOrSignUp,
-}
-
-/// A token in the only answer that ever shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewToken {
-    /// Or the operator's.
-    pub agent_name: String,
-    pub token: String,
-}
-
-/// How the form that was just posted ended. The page is rendered again with
-/// what was typed still in place and the error beside its field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FormState {
-    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`, `tools`;
-    /// `memory` (Account, Agents); `time_zone` (Account); `embeddings` and `progress` (Settings › Embeddings); `chat` and `chat_limits`
-    /// (Settings › Chat model); `chat_system`,
-    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
-    /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `secrets` and `secret_settings` (Settings › Secrets); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `webhook` (a new one) and `webhooks` (Settings › Webhooks); `import`, `delete` and `erase` (Your data);
-    /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
-    /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
-    /// Empty when the page was just opened.
-    pub form: String,
-    /// The field to blame, by its `name`.
-    pub field: Option<String>,
-    /// One sentence.
-    pub error: Option<String>,
-    /// One sentence, when it went well.
-    pub done: Option<String>,
-    /// What was typed (never passwords, never keys), by field name. Checked boxes of one name
-    /// are joined by a space; `agent` and `operator` are the ids of those whose form was posted.
-    pub values: BTreeMap<String, String>,
-    pub new_token: Option<NewToken>,
-    /// An invitation or a reset link, in the only answer that ever shows it.
-    pub new_link: Option<String>,
-    /// What stands in the place of the memory that was to be restored.
-    pub rivals: Vec<Rival>,
-    /// What Test found, of the endpoint that was typed.
-    pub test: Option<TestResult>,
-    /// What a save would set in motion, to be confirmed.
-    pub confirm: Option<Confirmation>,
-}
-
-impl FormState {
-    /// This state if it is about the form called `form`, else that of an untouched form.
-    pub fn of(&self, form: &str) -> Self {
-        if self.form == form {
-            self.clone()
-        } else {
-            Self { form: form.to_owned(), ..Self::default() }
-        }
-    }
-
-    /// With what is saved in the fields, unless the form was just posted.
-    pub fn or_saved(mut self, saved: Vec<(&str, String)>) -> Self {
-        if self.values.is_empty() {
-            let named = |(name, value): (&str, String)| (name.to_owned(), value);
-            self.values = saved.into_iter().map(named).collect();
-        }
-        self
-    }
-
-    pub fn value(&self, field: &str) -> String {
-        self.values.get(field).cloned().unwrap_or_default()
-    }
-
-    /// The error, when it is this field's.
-    pub fn error_of(&self, field: &str) -> Option<String> {
-        self.error.clone().filter(|_| self.field.as_deref() == Some(field))
-    }
-
-    /// The error, when it is of none of these fields: so that none is lost.
-    pub fn error_beside_none_of(&self, fields: &[&str]) -> Option<String> {
-        let is_placed = |field: &String| fields.contains(&field.as_str());
-        self.error.clone().filter(|_| !self.field.as_ref().is_some_and(is_placed))
-    }
 }

@@ -10,10 +10,10 @@ use keepsake_edge::{AppState, session};
 use tower_sessions::Session;
 
 use crate::db::actor::{self, ActorRefusal};
+use crate::forms::{FormName, FormState};
 use crate::nowhere::refused;
 use crate::page::Asked;
 use crate::pages::login;
-use crate::view::FormState;
 
 /// Identifies the visitor and adds it to the request. While the database is unavailable, nobody can be
 /// identified, and the answer says so.
@@ -53,8 +53,11 @@ async fn refuse(state: &AppState, session: &Session, refusal: ActorRefusal) -> R
             Err(problem) => in_plain_text(problem),
         };
     }
-    let form =
-        FormState { form: "login".to_owned(), error: Some(problem.detail), ..FormState::default() };
+    let form = FormState {
+        form: Some(FormName::Login),
+        error: Some(problem.detail),
+        ..FormState::default()
+    };
     let page = Asked::new(state, Visitor::Stranger, form, "/login");
     let mut response = login::show(page).await;
     *response.status_mut() = problem.status;

@@ -6,6 +6,7 @@ pub mod calls;
 pub mod client;
 pub mod client_documents;
 pub mod error;
+pub mod flash;
 pub mod headers;
 pub mod held;
 pub mod oauth;
@@ -22,7 +23,7 @@ pub use state::{
 
 use keepsake_core::{
     accounts, clock, config, db, embedding, export, input, memories, metrics, providers, quota,
-    redaction, services, sessions, tools, webhooks,
+    redaction, seal, services, sessions, tools, webhooks,
 };
 
 /// Maximum bytes of the body of most requests.

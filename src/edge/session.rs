@@ -24,22 +24,31 @@ const VISITED: &str = "visited";
 /// A session expires after this time without a visit.
 const IDLE: time::Duration = time::Duration::days(30);
 
-/// `__Host-` binds the cookie to this host over https, and asks for `Path=/`: under a path `__Secure-` is what is left.
-/// Plain http is served on loopback only (`config`), where browsers would reject such a cookie.
+/// The name of a cookie. `__Host-` binds it to this host over https, and asks for `Path=/`: under a path `__Secure-` is what is
+/// left. Plain http is served on loopback only (`config`), where browsers would reject such a cookie.
+pub fn cookie_name(state: &AppState, name: &str) -> String {
+    match (state.public_url.is_https(), state.public_url.path()) {
+        (false, _) => name.to_owned(),
+        (true, "") => format!("__Host-{name}"),
+        (true, _) => format!("__Secure-{name}"),
+    }
+}
+
+/// The `Path` of a cookie.
+pub fn cookie_path(state: &AppState) -> String {
+    match state.public_url.path() {
+        "" => "/".to_owned(),
+        path => path.to_owned(),
+    }
+}
+
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
-    let (is_https, path) = (state.public_url.is_https(), state.public_url.path());
-    let name = match (is_https, path) {
-        (false, _) => "keepsake",
-        (true, "") => "__Host-keepsake",
-        (true, _) => "__Secure-keepsake",
-    };
-    let path = if path.is_empty() { "/" } else { path };
     SessionManagerLayer::new(PgSessionStore { db: state.db.clone(), clock: state.clock.clone() })
-        .with_name(name)
-        .with_secure(is_https)
+        .with_name(cookie_name(state, "keepsake"))
+        .with_secure(state.public_url.is_https())
         .with_http_only(true)
         .with_same_site(SameSite::Lax)
-        .with_path(path.to_owned())
+        .with_path(cookie_path(state))
         .with_expiry(Expiry::OnInactivity(IDLE))
 }
 

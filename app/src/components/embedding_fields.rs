@@ -4,7 +4,8 @@
 use leptos::prelude::*;
 
 use super::{Field, FieldError, NumberField};
-use crate::view::{FormState, PresetView};
+use crate::forms::FormState;
+use crate::view::PresetView;
 
 const PACE_FIELDS: [&str; 3] = ["batch_size", "concurrency", "pause_ms"];
 const PREFIX_FIELDS: [&str; 3] = ["preset", "query_prefix", "document_prefix"];
@@ -44,7 +45,7 @@ fn Prefixes(form: FormState, presets: Vec<PresetView>) -> impl IntoView {
         }
     });
     let rows = rows.collect_view();
-    let id = format!("{}-preset", form.form);
+    let id = form.id_of("preset");
     let hint_id = format!("{id}-hint");
     let error_id = format!("{id}-error");
     let error = form.error_of("preset");

@@ -7,7 +7,8 @@ use super::{
     Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, StateBadge,
     TestReport,
 };
-use crate::view::{EffectiveProvider, EndpointView, FormState};
+use crate::forms::FormState;
+use crate::view::{EffectiveProvider, EndpointView};
 
 /// What differs between the forms.
 pub struct EndpointKind {
@@ -217,7 +218,7 @@ fn StartFrom(
     path: &'static str,
 ) -> impl IntoView {
     let (chosen, error) = (form.value("vendor"), form.error_of("vendor"));
-    let id = format!("{}-vendor", form.form);
+    let id = form.id_of("vendor");
     let error_id = format!("{id}-error");
     let described_by = error.is_some().then(|| error_id.clone());
     let options = vendors.into_iter().map(|(slug, name)| {
@@ -289,7 +290,7 @@ fn InUse(form: FormState) -> impl IntoView {
 fn ApiFormat(form: FormState, formats: &'static [(&'static str, &'static str)]) -> impl IntoView {
     let chosen = form.value("provider_type");
     let error = form.error_of("provider_type");
-    let id = format!("{}-provider_type", form.form);
+    let id = form.id_of("provider_type");
     let error_id = format!("{id}-error");
     let described_by = error.is_some().then(|| error_id.clone());
     let options = formats.iter().map(|(slug, name)| {

@@ -1,9 +1,8 @@
 //! A labelled field whose error stands beside it, and what a form says as a
 //! whole. What was typed comes back in place; passwords never do.
 
+use crate::forms::FormState;
 use leptos::prelude::*;
-
-use crate::view::FormState;
 
 #[component]
 pub fn Field(
@@ -24,7 +23,7 @@ pub fn Field(
     #[prop(optional)]
     optional: bool,
 ) -> impl IntoView {
-    let id = format!("{}-{name}", form.form);
+    let id = form.id_of(name);
     let error = form.error_of(name);
     let failed = error.is_some();
     let value = (kind != "password").then(|| form.value(name));

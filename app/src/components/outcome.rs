@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use leptos::prelude::*;
 
 use super::StateBadge;
-use crate::view::{Confirmation, FormState, TestResult};
+
+use crate::forms::{Confirmation, FormState, TestResult};
 
 /// Takes the focus, so that the answer is in sight and is read out.
 #[component]

@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use super::{FormError, Paste, When, count};
-use crate::view::{FormState, TeamMate, TeamView};
+use crate::forms::FormState;
+use crate::view::{TeamMate, TeamView};
 
 #[component]
 pub fn Team(

@@ -4,7 +4,8 @@
 use leptos::prelude::*;
 
 use super::{FieldError, StateBadge, When};
-use crate::view::{ConnectedClient, FormState, TokenRow, TokenState};
+use crate::forms::FormState;
+use crate::view::{ConnectedClient, TokenRow, TokenState};
 
 /// What a token can be allowed, and what that means.
 pub const SCOPES: [(&str, &str); 3] = [

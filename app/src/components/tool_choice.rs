@@ -1,10 +1,10 @@
 //! Which tools an agent sees, and the buttons that change it. They work without
 //! JavaScript, and change nothing of what the agent may do.
 
+use crate::forms::FormState;
 use leptos::prelude::*;
 
 use super::FieldError;
-use crate::view::FormState;
 
 /// Each list, what it has, and the button that chooses it.
 const LISTS: [(&str, &str, &str); 4] = [

@@ -1,10 +1,9 @@
 //! The endpoint forms of embeddings and chat: their fields, and *Test*. The form keeps its values, except the
 //! key, which is sealed or sent to the endpoint, and never part of a response.
 
-use crate::view::{FormState, TestResult};
 use serde::Deserialize;
 
-use crate::forms::{Attempt, Field, Outcome, Submission, page};
+use crate::forms::{Attempt, Field, FormName, FormState, Outcome, Submission, TestResult, page};
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatReport;
 use crate::providers::settings::{EndpointForm, EndpointKind};
@@ -57,7 +56,7 @@ impl EndpointFields {
 }
 
 /// Fills in what is known of a provider; nothing is saved. The page shows the rest as it is saved.
-pub(crate) fn fill(name: &str, kind: EndpointKind, slug: &str) -> Attempt {
+pub(crate) fn fill(name: FormName, kind: EndpointKind, slug: &str) -> Attempt {
     let mut vendors = offering(kind).filter(|vendor| vendor.slug == slug);
     let vendor = vendors.next().and_then(|vendor| Some((vendor, vendor.format(kind)?)));
     let (vendor, format) = vendor.ok_or_else(|| {
@@ -81,7 +80,7 @@ pub(crate) fn fill(name: &str, kind: EndpointKind, slug: &str) -> Attempt {
 /// the typed one is in the form, to be saved.
 pub(crate) async fn test<R: Shown, E>(
     posted: &Submission,
-    name: &str,
+    name: FormName,
     test: impl Future<Output = Result<Tested<R>, E>>,
 ) -> Attempt
 where

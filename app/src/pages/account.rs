@@ -8,9 +8,10 @@ use leptos::prelude::*;
 
 use crate::clock::Zone;
 use crate::components::{Done, Field, FormError, MemorySwitch, Password, Section};
+use crate::forms::{FormName, FormState};
 use crate::islands::ZoneSuggestion;
 use crate::page::Page;
-use crate::view::{Account, FormState};
+use crate::view::Account;
 
 const PATH: &str = "/account";
 
@@ -24,8 +25,8 @@ pub async fn show(page: Page) -> Response {
 
 #[component]
 fn Whole(account: Option<Account>, posted: FormState) -> impl IntoView {
-    let (form, switch_form) = (posted.of("password"), posted.of("memory"));
-    let zone_form = posted.of("time_zone");
+    let (form, switch_form) = (posted.of(FormName::Password), posted.of(FormName::Memory));
+    let zone_form = posted.of(FormName::TimeZone);
     let zone = account.as_ref().map(|v| v.time_zone.clone()).unwrap_or_default();
     let is_on = account.as_ref().is_some_and(|v| v.memory_enabled);
     view! {

@@ -14,10 +14,11 @@ use super::used::PATH as USED;
 use crate::components::{
     Call, Days, Done, FirstSteps, Run, Section, TOKEN_PLACE, calls, count, search_line,
 };
+use crate::forms::FormState;
 use crate::islands::LiveResults;
 use crate::limits::ROWS_MAX;
 use crate::page::Page;
-use crate::view::{ActivityFilters, ActivityPage, CallRow, FormState};
+use crate::view::{ActivityFilters, ActivityPage, CallRow};
 use filters::Narrow;
 use queries::Queries;
 

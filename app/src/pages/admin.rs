@@ -17,9 +17,10 @@ use leptos::prelude::*;
 use crate::components::{
     Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, with_code,
 };
+use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
 use crate::page::Page;
-use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
+use crate::view::{AdminPage, BuiltinExchange, JobsLine, LateSwitch};
 use operators::Operators;
 use storage::Storage;
 use system::{System, SystemChat};
@@ -50,8 +51,8 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
             <p>{jobs_line(page.jobs)} <a href=JOBS_PATH>"Jobs"</a></p>
             <div class="with-side parts">
                 <div class="parts">
-                    <System page=page.clone() form=form.of("system") />
-                    <SystemChat chat=page.chat.clone() form=form.of("chat_system") />
+                    <System page=page.clone() form=form.of(FormName::System) />
+                    <SystemChat chat=page.chat.clone() form=form.of(FormName::ChatSystem) />
                     <Operators
                         operators=page.operators.clone()
                         form=form.clone()
@@ -59,11 +60,11 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                     />
                 </div>
                 <div class="parts">
-                    <Builtin page=page.clone() form=form.of("builtin") />
-                    <Late late=page.late form=form.of("late") />
-                    <Storage storage=page.storage.clone() form=form.of("storage") />
-                    <MemoryBrowser is_read_only=page.is_browser_read_only form=form.of("browser") />
-                    <Allowed endpoints=page.allowed_endpoints form=form.of("endpoint") />
+                    <Builtin page=page.clone() form=form.of(FormName::Builtin) />
+                    <Late late=page.late form=form.of(FormName::Late) />
+                    <Storage storage=page.storage.clone() form=form.of(FormName::Storage) />
+                    <MemoryBrowser is_read_only=page.is_browser_read_only form=form.of(FormName::Browser) />
+                    <Allowed endpoints=page.allowed_endpoints form=form.of(FormName::Endpoint) />
                 </div>
             </div>
         </div>

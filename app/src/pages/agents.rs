@@ -12,9 +12,10 @@ use crate::components::{
     Connect, Done, Field, FirstCall, FormError, MemorySwitch, Paste, Section, StateBadge,
     TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, When,
 };
+use crate::forms::{FormName, FormState, NewToken};
 use crate::islands::LiveProgress;
 use crate::page::{Page, asked};
-use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, Moment, NewToken};
+use crate::view::{AgentRow, AgentSetting, AgentsPage, Moment};
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
@@ -55,18 +56,19 @@ fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl 
         }
     });
     // What is said of an undo stands beside the agent.
-    let done = if form.form == "agent_undo" { FormState::default() } else { form.clone() };
+    let done =
+        if form.form == Some(FormName::AgentUndo) { FormState::default() } else { form.clone() };
     let unplaced = is_unplaced(&form, &page.agents)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let agents = page
         .agents
         .into_iter()
         .map(|agent| {
-            let settings_form = form.of("settings");
-            let team_form = form.of("team");
-            let undo_form = form.of("agent_undo");
+            let settings_form = form.of(FormName::Settings);
+            let team_form = form.of(FormName::Team);
+            let undo_form = form.of(FormName::AgentUndo);
             let since = page.a_day_ago.clone();
-            let form = form.of("token");
+            let form = form.of(FormName::Token);
             let connect_to = (connecting == Some(agent.id)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
             view! { <Agent agent form settings_form team_form undo_form since connect_to is_fresh /> }
@@ -84,7 +86,7 @@ fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl 
             {fresh}
             <div class="with-side parts">
                 {(!is_first).then(|| view! { <ul class="agents">{agents}</ul> })}
-                <NewAgent form=form.of("agent") is_first />
+                <NewAgent form=form.of(FormName::Agent) is_first />
             </div>
         </div>
         {watched.map(|_| view! { <LiveProgress /> })}
@@ -95,9 +97,11 @@ fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl 
 /// Whether the form was about an agent or a token that is not on the page (any more).
 fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
-    match form.form.as_str() {
-        "revoke" | "memory" | "tools" => true,
-        "token" | "settings" | "team" | "agent_undo" => !agents.iter().any(is_of),
+    match form.form {
+        Some(FormName::Revoke | FormName::Memory | FormName::Tools) => true,
+        Some(FormName::Token | FormName::Settings | FormName::Team | FormName::AgentUndo) => {
+            !agents.iter().any(is_of)
+        }
         _ => false,
     }
 }

@@ -12,8 +12,9 @@ use crate::components::{
     Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, NumberField, OwnEndpoint,
     Section, SwitchedOff, count,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
-use crate::view::{ChatPage, FormState};
+use crate::view::ChatPage;
 use spent::Spent;
 
 pub const PATH: &str = "/settings/chat";
@@ -44,7 +45,7 @@ pub async fn show(page: Page) -> Response {
 
 #[component]
 fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
-    let of_page = form.of("chat_switch");
+    let of_page = form.of(FormName::ChatSwitch);
     let state = if page.effective.model.is_some() { "on" } else { "off" };
     view! {
         <div class="page">
@@ -61,14 +62,14 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
                     </section>
                     {page
                         .is_enabled
-                        .then(|| view! { <Endpoint page=page.clone() form=form.of("chat") /> })}
+                        .then(|| view! { <Endpoint page=page.clone() form=form.of(FormName::Chat) /> })}
                 </div>
                 <div class="parts">
                     <Spent page=page.clone() />
                     {page
                         .is_enabled
                         .then(|| {
-                            view! { <Limits page=page.clone() form=form.of("chat_limits") /> }
+                            view! { <Limits page=page.clone() form=form.of(FormName::ChatLimits) /> }
                         })} <Switch page />
                 </div>
             </div>

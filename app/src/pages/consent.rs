@@ -11,9 +11,10 @@ use keepsake_edge::oauth::{AUTHORIZE, AuthorizationRefusal};
 use leptos::prelude::*;
 
 use crate::components::{Field, FieldError, FormError, SCOPES, Section, ToolSelect};
+use crate::forms::{FormName, FormState};
 use crate::islands::AllowSoon;
 use crate::page::{Page, account_error};
-use crate::view::{ConsentPage, ConsentView, FormState, RefusedConsent};
+use crate::view::{ConsentPage, ConsentView, RefusedConsent};
 
 /// The value of a choice of agent that makes a new one.
 const NEW_AGENT: &str = "new";
@@ -27,7 +28,7 @@ pub async fn show(page: Page) -> Response {
         }
         Err(refusal) => post::status_of(&refusal),
     };
-    let form = page.form.of("consent");
+    let form = page.form.of(FormName::Consent);
     let found = page.consent_view(page.viewer.user_id, page.query()).await.map_err(account_error);
     let href = format!("{AUTHORIZE}?{}", page.query());
     let shown = page.render(Section::Agents, "Connect a program", href, found, move |page| {
@@ -156,7 +157,7 @@ fn choice_of_agent(
     if form.values.is_empty() {
         form.values.insert("name".to_owned(), suggested);
     }
-    form.form = "consent".to_owned();
+    form.form = Some(FormName::Consent);
     view! {
         <div class="field">
             <label for="consent-agent">"Agent"</label>

@@ -15,9 +15,10 @@ use leptos::prelude::*;
 use crate::components::{
     Done, Field, FormError, Password, Renewal, Section, count, memories, size,
 };
+use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
 use crate::page::Page;
-use crate::view::{DataPage, FormState, ImportState, RowCount};
+use crate::view::{DataPage, ImportState, RowCount};
 use about::Ask;
 use import::Import;
 use receipt::Receipts;
@@ -39,7 +40,7 @@ pub async fn show(page: Page) -> Response {
 fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
     let is_running =
         page.import.as_ref().is_some_and(|import| import.state == ImportState::Running);
-    let renewal = (is_running && form.form.is_empty()).then(|| {
+    let renewal = (is_running && form.form.is_none()).then(|| {
         view! { <Renewal path=PATH.to_owned() is_held /> }
     });
     view! {
@@ -50,13 +51,13 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
             </p>
             <Done form=form.clone() />
             <Export page=page.clone() />
-            <Import page=page.clone() form=form.of("import") />
+            <Import page=page.clone() form=form.of(FormName::Import) />
             {renewal}
             <Storage storage=page.storage.clone() />
             <DeleteAbout />
-            <Delete form=form.of("delete") />
+            <Delete form=form.of(FormName::Delete) />
             <Receipts receipts=page.receipts.clone() />
-            <Erase rows=page.rows form=form.of("erase") />
+            <Erase rows=page.rows form=form.of(FormName::Erase) />
         </div>
         <LiveProgress />
     }

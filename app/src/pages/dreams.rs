@@ -10,15 +10,15 @@ use leptos::prelude::*;
 use crate::components::{
     Done, Field, FormError, Marked, Progress, Section, StateBadge, When, count,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
 use crate::view::{
-    DreamView, DreamsPage, DreamtOf, FormState, ProposalKind, ProposalSide, ProposalState,
-    ProposalView,
+    DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 
 const PATH: &str = "/dreams";
-const FORM: &str = "dreams";
-const SETTINGS_FORM: &str = "dream_settings";
+const FORM: FormName = FormName::Dreams;
+const SETTINGS_FORM: FormName = FormName::DreamSettings;
 
 pub async fn show(page: Page) -> Response {
     let before = page.asked_for("before").and_then(|id| id.parse().ok());

@@ -12,9 +12,10 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, EndpointKind, FormError, OwnEndpoint, Renewal, Section};
+use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
 use crate::page::Page;
-use crate::view::{EmbeddingsPage, FormState};
+use crate::view::EmbeddingsPage;
 use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
 
@@ -47,8 +48,8 @@ pub async fn show(page: Page) -> Response {
 #[component]
 fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView {
     let is_working = page.is_working();
-    let is_untouched = form.form.is_empty();
-    let progress = form.of("progress");
+    let is_untouched = form.form.is_none();
+    let progress = form.of(FormName::Progress);
     view! {
         <div class="page" data-renewed-from=PATH>
             <h1>"Embeddings"</h1>
@@ -67,7 +68,7 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
             <div class="with-side parts">
                 {page
                     .is_enabled
-                    .then(|| view! { <Endpoint page=page.clone() form=form.of("embeddings") /> })}
+                    .then(|| view! { <Endpoint page=page.clone() form=form.of(FormName::Embeddings) /> })}
                 <div class="parts">
                     <MeasuredPart page=page.clone() />
                     <Failures page=page.clone() />

@@ -15,11 +15,10 @@ use crate::components::{
     Choice, Done, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE, TypeBadge,
     When, add_line, count,
 };
+use crate::forms::{FormName, FormState};
 use crate::limits::ROWS_MAX;
 use crate::page::{Page, asked};
-use crate::view::{
-    EntitiesPage, EntityFilters, EntityRow, EntitySettingsView, EntitySort, FormState,
-};
+use crate::view::{EntitiesPage, EntityFilters, EntityRow, EntitySettingsView, EntitySort};
 use same::Same;
 
 pub use relations::Bar;
@@ -258,7 +257,7 @@ type Switch = (&'static str, &'static str, &'static str, bool);
 
 #[component]
 fn Settings(settings: EntitySettingsView) -> impl IntoView {
-    let form = asked().form.of("entity_settings");
+    let form = asked().form.of(FormName::EntitySettings);
     let is_open = form.done.is_some() || form.error.is_some();
     let switches: [Switch; 3] = [
         (

@@ -10,11 +10,12 @@ use leptos::prelude::*;
 use crate::components::{
     Done, Field, FormError, Marked, Section, StateBadge, TypeBadge, When, count, memories,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
-use crate::view::{FadedRow, FadingPage, FadingRow, FormState};
+use crate::view::{FadedRow, FadingPage, FadingRow};
 
 pub const PATH: &str = "/settings/fading";
-const FORM: &str = "fading";
+const FORM: FormName = FormName::Fading;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
@@ -37,7 +38,7 @@ fn Whole(page: FadingPage, form: FormState) -> impl IntoView {
             <FormError form=form.of(FORM) fields=&[] />
             <Switch page=page.clone() />
             <Weakest page=page.clone() />
-            <Speed page=page.clone() form=form.of("fading_settings") />
+            <Speed page=page.clone() form=form.of(FormName::FadingSettings) />
             <Faded page />
         </div>
     }

@@ -9,11 +9,12 @@ use leptos::prelude::*;
 
 use crate::components::not_found;
 use crate::components::{Field, FormError, Password, Section, When};
+use crate::forms::{FormName, FormState};
 use crate::page::{Asked, account_error};
-use crate::view::{FormState, InvitationPage};
+use crate::view::InvitationPage;
 
 pub async fn show(page: Asked) -> Response {
-    let form = page.form.of("invitation");
+    let form = page.form.of(FormName::Invitation);
     let path = format!("/invitation/{}", page.id());
     let found = page.invitation_view(page.id()).await.map_err(account_error);
     page.render(Section::Elsewhere, "Your invitation", path.clone(), found, move |page| {

@@ -18,11 +18,12 @@ use crate::components::{
     Content, DayBanner, EmbeddingMark, Fact, Facts, Marked, Section, SourceList, StateBadge,
     TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
 use crate::view::{
-    ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
-    MemoryFilters, Moment, OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired,
-    SourceItem, SpanPlace, TurnPlace,
+    ActivityFilters, DayFilters, EntityLink, FactBar, HistoryEntry, ItemPage, MemoryFilters,
+    Moment, OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired, SourceItem,
+    SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use related::Related;
@@ -100,7 +101,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
         <article class="item">
             <div class="parts">
                 <div>
-                    <Decided item=item.clone() form=form.of("manage") />
+                    <Decided item=item.clone() form=form.of(FormName::Manage) />
                     <Headline item=item.clone() />
                     <Content text=item.content.clone() />
                     <Names names=item.names.clone() />

@@ -8,11 +8,12 @@ use leptos::prelude::*;
 
 use crate::components::not_found;
 use crate::components::{FormError, Section};
+use crate::forms::{FormName, FormState};
 use crate::page::{Page, account_error};
-use crate::view::{FormState, JoinPage};
+use crate::view::JoinPage;
 
 pub async fn show(page: Page) -> Response {
-    let form = page.form.of("join");
+    let form = page.form.of(FormName::Join);
     let path = format!("/team/{}", page.id());
     let found = page.join_view(page.viewer.user_id, page.id()).await.map_err(account_error);
     page.render(Section::Agents, "Join a team", path.clone(), found, move |page| {

@@ -11,11 +11,12 @@ use crate::address::said_in;
 use crate::components::{
     Done, Field, FormError, Marked, Section, TypeBadge, When, count, memories,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
-use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, ProposedRow, UnwantedRow};
+use crate::view::{LearnedPage, LearnedRow, MemoryFilters, ProposedRow, UnwantedRow};
 
 const PATH: &str = "/learned";
-const FORM: &str = "learned";
+const FORM: FormName = FormName::Learned;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
@@ -77,7 +78,7 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
             {left}
             <Claimed rows=page.claimed can_decide />
             <Imported rows=page.imported total=page.imported_count can_decide />
-            <NotWorth unwanted=page.unwanted can_decide form=form.of("unwanted") />
+            <NotWorth unwanted=page.unwanted can_decide form=form.of(FormName::Unwanted) />
         </div>
     }
     .into_any()

@@ -10,8 +10,9 @@ use keepsake_edge::visitor::Visitor;
 use leptos::prelude::*;
 
 use crate::components::{Done, Field, FormError, Password, Section};
+use crate::forms::{FormName, FormState};
 use crate::page::Asked;
-use crate::view::{FormState, SignInOffer};
+use crate::view::SignInOffer;
 
 const PATH: &str = "/login";
 
@@ -32,8 +33,8 @@ pub async fn show(page: Asked) -> Response {
 }
 
 fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
-    let sign_in = form.of("login");
-    let sign_up = form.of("signup");
+    let sign_in = form.of(FormName::Login);
+    let sign_up = form.of(FormName::SignUp);
     match offer {
         SignInOffer::FirstAccount => view! {
             <h1>"Welcome to Keepsake"</h1>
@@ -54,7 +55,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
         }
         .into_any(),
         SignInOffer::SignInOrFirstAdmin | SignInOffer::SignInOrSignUp => {
-            let is_signing_up = form.form == "signup";
+            let is_signing_up = form.form == Some(FormName::SignUp);
             let (question, action) = match offer {
                 SignInOffer::SignInOrFirstAdmin => {
                     ("No admin yet?", "Create the admin account")

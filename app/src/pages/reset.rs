@@ -6,11 +6,12 @@ use leptos::prelude::*;
 
 use crate::components::not_found;
 use crate::components::{FormError, Password, Section, When};
+use crate::forms::{FormName, FormState};
 use crate::page::{Asked, account_error};
-use crate::view::{FormState, ResetPage};
+use crate::view::ResetPage;
 
 pub async fn show(page: Asked) -> Response {
-    let form = page.form.of("reset");
+    let form = page.form.of(FormName::Reset);
     let path = format!("/reset/{}", page.id());
     let found = page.reset_view(page.id()).await.map_err(account_error);
     page.render(Section::Elsewhere, "New password", path.clone(), found, move |page| {

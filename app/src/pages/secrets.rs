@@ -8,12 +8,13 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, FormError, Section, When, count};
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
-use crate::view::{FormState, SecretRow, SecretsPage};
+use crate::view::{SecretRow, SecretsPage};
 
 const PATH: &str = "/settings/secrets";
-const FORM: &str = "secrets";
-const SETTINGS_FORM: &str = "secret_settings";
+const FORM: FormName = FormName::Secrets;
+const SETTINGS_FORM: FormName = FormName::SecretSettings;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();

@@ -13,6 +13,7 @@ use crate::components::{
     Choice, Done, Field, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
     When, count, session_line,
 };
+use crate::forms::FormName;
 use crate::limits::ROWS_MAX;
 use crate::page::{Page, asked};
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
@@ -90,7 +91,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
             <p class="hint">
                 "Search finds messages as soon as they are handed over, even before a model has read them. A memory with the same words always ranks first, and messages are not counted as memories. When you switch this off, messages leave search at once and stay in their sessions; when you switch it on again, all sessions are indexed."
             </p>
-            <FormError form=asked().form.of("turns") fields=&[] />
+            <FormError form=asked().form.of(FormName::Turns) fields=&[] />
             <form class="switch" method="post" action="/sessions">
                 <StateBadge state />
                 <button type="submit" name="action" value=action>
@@ -105,7 +106,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
 /// What stays of conversations beside themselves.
 #[component]
 fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
-    let form = asked().form.of("lifetimes").or_saved(vec![
+    let form = asked().form.of(FormName::Lifetimes).or_saved(vec![
         ("episode_days", episode_days.to_string()),
         ("turn_days", turn_days.map_or(String::new(), |days| days.to_string())),
     ]);

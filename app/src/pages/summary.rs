@@ -10,8 +10,9 @@ use leptos::prelude::*;
 use crate::components::{
     Fact, Facts, FormError, Marked, Renewal, Section, SourceList, StateBadge, When, count, memories,
 };
+use crate::forms::FormState;
 use crate::page::Page;
-use crate::view::{FormState, SummaryPage, SummaryState, SummaryText};
+use crate::view::{SummaryPage, SummaryState, SummaryText};
 
 const PATH: &str = "/summary";
 
@@ -29,7 +30,7 @@ pub async fn show(page: Page) -> Response {
 fn Whole(page: SummaryPage, form: FormState, is_held: bool) -> impl IntoView {
     let is_under_way =
         page.state == SummaryState::Writing || (page.state == SummaryState::Waiting && page.is_due);
-    let renewal = (is_under_way && form.form.is_empty())
+    let renewal = (is_under_way && form.form.is_none())
         .then(|| view! { <Renewal path=PATH.to_owned() is_held /> });
     view! {
         <article class="page summary">

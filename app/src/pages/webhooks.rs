@@ -8,13 +8,14 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, Field, FieldError, FormError, Paste, Section, StateBadge, When};
+use crate::forms::{FormName, FormState, NewToken};
 use crate::page::Page;
-use crate::view::{DeliveryRow, FormState, NewToken, WebhookRow, WebhooksPage};
+use crate::view::{DeliveryRow, WebhookRow, WebhooksPage};
 
 pub const PATH: &str = "/settings/webhooks";
 /// Everything about a webhook that exists.
-const FORM: &str = "webhooks";
-const NEW_FORM: &str = "webhook";
+const FORM: FormName = FormName::Webhooks;
+const NEW_FORM: FormName = FormName::Webhook;
 
 /// Each type of event: when it happens, and whether a new webhook is told it.
 const EVENTS: [(&str, &str, bool); 9] = [

@@ -47,26 +47,3 @@ pub struct PresetView {
     /// Before a memory.
     pub document_prefix: &'static str,
 }
-
-/// What Test found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestResult {
-    pub is_ok: bool,
-    /// "Works: 384 dimensions in 41 ms", "The key was rejected"
-    pub headline: String,
-    /// What was looked at, and what was seen; of a failure, what would help.
-    pub details: Vec<(&'static str, String)>,
-}
-
-/// What a save would set in motion. The confirming form sends all that was typed
-/// again, and `staged` in the place of the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Confirmation {
-    /// "1,234 memories will be rebuilt with … at …. Search keeps using …"
-    pub sentence: String,
-    pub items: i64,
-    /// Of an admin's change: how many users it reaches.
-    pub users: Option<i64>,
-    /// Names what the server put aside, the key in it; never the key itself.
-    pub staged: String,
-}

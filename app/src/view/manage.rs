@@ -10,13 +10,6 @@ pub struct Undo {
     pub left_ms: u32,
 }
 
-/// An active memory in the place of one that was to be restored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rival {
-    pub id: i64,
-    pub beginning: String,
-}
-
 /// A permanent deletion that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deletion {

@@ -656,7 +656,10 @@ pub fn without_marks(page: &str) -> String {
     page.replace("<!>", "")
 }
 
-/// A browser with a cookie jar, that does not follow redirects.
+/// The cookie with what a page tells once, after the redirect that answers a form.
+const TOLD: &str = "keepsake-told=";
+
+/// A browser with a cookie jar. It follows the redirect to the page that tells how a form ended, and no other.
 pub struct Browser {
     pub base: String,
     pub client: Client,
@@ -689,6 +692,18 @@ impl Browser {
 
     /// Posts a form as a browser on one of our pages would.
     pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let answer = self.post_alone(path, fields).await;
+        let mut cookies = answer.headers().get_all("set-cookie").iter();
+        let tells = cookies.any(|cookie| cookie.to_str().is_ok_and(|cookie| cookie.contains(TOLD)));
+        if answer.status() != StatusCode::SEE_OTHER || !tells {
+            return answer;
+        }
+        let page = format!("{}{}", self.base, answer.headers()["location"].to_str().unwrap());
+        self.client.get(page).send().await.unwrap()
+    }
+
+    /// The answer itself, also where it is a redirect to what is told.
+    pub async fn post_alone(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         self.client
             .post(format!("{}{path}", self.base))
             .header("sec-fetch-site", "same-origin")

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::view::FormState;
 use axum::response::Response;
 use serde::Deserialize;
 use tower_sessions::Session;
@@ -10,7 +9,7 @@ use tower_sessions::Session;
 use super::show;
 use crate::accounts::model::parse_time_zone;
 use crate::accounts::{AccountError, Password};
-use crate::forms::{Field, Outcome, Posted, done, page};
+use crate::forms::{Field, FormName, FormState, Outcome, Posted, done, page};
 use crate::pages::login::post::{remember, unreachable};
 use keepsake_edge::client::ClientAddress;
 
@@ -51,9 +50,9 @@ pub async fn change_password(
         let open: Vec<String> = open.collect();
         let values = BTreeMap::from([("open".to_owned(), open.join(", "))]);
         let done = Some(sentence.to_owned());
-        Ok(Outcome::from(FormState { done, values, ..page("password") }))
+        Ok(Outcome::from(FormState { done, values, ..page(FormName::Password) }))
     };
-    posted.respond(show, PATH, "password", attempt.await).await
+    posted.respond(show, PATH, FormName::Password, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -72,9 +71,9 @@ pub async fn end_tokens(Posted(posted, form): Posted<TokensForm>) -> Response {
             1 => "1 token has ended. Its program needs a new one.".to_owned(),
             n => format!("{n} tokens have ended. Their programs need new ones."),
         };
-        Ok(done("password", sentence))
+        Ok(done(FormName::Password, sentence))
     };
-    posted.respond(show, PATH, "password", attempt.await).await
+    posted.respond(show, PATH, FormName::Password, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -89,10 +88,10 @@ pub async fn set_time_zone(Posted(mut posted, form): Posted<TimeZoneForm>) -> Re
         accounts.set_time_zone(posted.user(), &zone).await?;
         let sentence = format!("Your time zone is {}.", zone.name());
         posted.signed_in.0.time_zone = zone;
-        Ok(done("time_zone", sentence))
+        Ok(done(FormName::TimeZone, sentence))
     };
     let outcome = attempt.await;
-    posted.respond(show, PATH, "time_zone", outcome).await
+    posted.respond(show, PATH, FormName::TimeZone, outcome).await
 }
 
 #[derive(Deserialize)]
@@ -110,5 +109,5 @@ pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Re
         accounts.switch_user_memory(posted.user(), on).await?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, PATH, "memory", attempt.await).await
+    posted.respond(show, PATH, FormName::Memory, attempt.await).await
 }

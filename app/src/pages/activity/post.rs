@@ -4,9 +4,9 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::show;
-use crate::forms::{Posted, done};
+use crate::forms::{FormName, Posted, done};
 
-const FORM: &str = "queries";
+const FORM: FormName = FormName::Queries;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

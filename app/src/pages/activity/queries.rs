@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::components::{FormError, count};
-use crate::view::FormState;
+use crate::forms::FormState;
 
 /// `kept_for` says how long calls are kept; empty where there are none yet.
 #[component]

@@ -8,9 +8,10 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
+use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
 use crate::page::Page;
-use crate::view::{BackupRow, BackupsPage, FormState, Verification};
+use crate::view::{BackupRow, BackupsPage, Verification};
 
 const PATH: &str = "/admin/backups";
 const LOOK_SECONDS: u32 = 2;
@@ -27,7 +28,7 @@ pub async fn show(page: Page) -> Response {
 
 #[component]
 fn Whole(page: BackupsPage, form: FormState) -> impl IntoView {
-    let form = form.of("backups");
+    let form = form.of(FormName::Backups);
     let look_again = page.is_moving().then_some(LOOK_SECONDS);
     let body = match page.is_on() {
         true => view! { <Files page /> }.into_any(),

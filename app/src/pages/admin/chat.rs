@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{PATH, show};
 use crate::endpoint::post::{EndpointFields, fill, test};
-use crate::forms::{Admin, Field, Posted, done};
+use crate::forms::{Admin, Field, FormName, Posted, done};
 use crate::providers::settings::EndpointKind;
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ pub enum SystemChatForm {
 }
 
 pub async fn system(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> Response {
-    let (chat, name) = (&posted.state.chat, "chat_system");
+    let (chat, name) = (&posted.state.chat, FormName::ChatSystem);
     let attempt = async {
         match form? {
             SystemChatForm::Fill { vendor } => fill(name, EndpointKind::Chat, &vendor),

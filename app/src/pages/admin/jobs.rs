@@ -13,9 +13,10 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
+use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
 use crate::page::Page;
-use crate::view::{FormState, JobRow, JobsPage, LastRun, NextRun};
+use crate::view::{JobRow, JobsPage, LastRun, NextRun};
 use failures::Failures;
 use runs::Runs;
 use schedules::Schedules;
@@ -36,7 +37,7 @@ pub async fn show(page: Page) -> Response {
 
 #[component]
 fn Whole(page: JobsPage, form: FormState) -> impl IntoView {
-    let form = form.of("jobs");
+    let form = form.of(FormName::Jobs);
     let look_again = page.is_moving().then_some(LOOK_SECONDS);
     let line = line(&page);
     let scheduled = page.jobs.clone();

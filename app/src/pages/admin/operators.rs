@@ -9,7 +9,8 @@ use super::PATH;
 use crate::components::{
     Field, FormError, Paste, TOKEN_FIELDS, TokenChoices, TokenEntry, When, count,
 };
-use crate::view::{FormState, NewToken, OperatorRow};
+use crate::forms::{FormName, FormState, NewToken};
+use crate::view::OperatorRow;
 
 #[component]
 pub fn Operators(
@@ -35,7 +36,7 @@ pub fn Operators(
             {unplaced}
             {fresh}
             <ul class="agents">{rows}</ul>
-            <NewOperator form=form.of("operator") />
+            <NewOperator form=form.of(FormName::Operator) />
         </section>
     }
     .into_any()
@@ -44,9 +45,9 @@ pub fn Operators(
 /// Whether the form was about an operator or a token that is not on the page (any more).
 fn is_unplaced(form: &FormState, operators: &[OperatorRow]) -> bool {
     let is_of = |operator: &OperatorRow| form.value("operator") == operator.id.to_string();
-    match form.form.as_str() {
-        "service_revoke" => true,
-        "service_token" | "users_max" => !operators.iter().any(is_of),
+    match form.form {
+        Some(FormName::ServiceRevoke) => true,
+        Some(FormName::ServiceToken | FormName::UsersMax) => !operators.iter().any(is_of),
         _ => false,
     }
 }
@@ -84,17 +85,16 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
 #[component]
 fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
     let id = operator.id;
-    let form_of = |name: &str| match form.value("operator") == id.to_string() {
-        true => form.of(name),
-        false => FormState::default().of(name),
+    let posted = match form.value("operator") == id.to_string() {
+        true => form,
+        false => FormState::default(),
     };
-    let token_form = form_of("service_token");
+    let of_row = |name| FormState { row: Some(id), ..posted.of(name) };
+    let token_form = posted.of(FormName::ServiceToken);
     let has_failed = token_form.error.is_some();
-    let mut cap_form = form_of("users_max");
-    // Ids of fields are made of the form's name: one for each operator.
-    cap_form.form = format!("users-max-{id}");
+    let cap_form = of_row(FormName::UsersMax);
     let is_cap_refused = cap_form.error.is_some();
-    let find_form = FormState::default().of(&format!("find-{id}"));
+    let find_form = of_row(FormName::FindUser);
     let pool = operator.pool.clone().unwrap_or_default();
     let saved = vec![("users_max", operator.users_max.to_string()), ("pool", pool)];
     let cap_form = cap_form.or_saved(saved);

@@ -5,7 +5,8 @@ pub mod post;
 use leptos::prelude::*;
 
 use crate::components::{Field, FormError, StateBadge};
-use crate::view::{FormState, ServerStorage, StorageList};
+use crate::forms::FormState;
+use crate::view::{ServerStorage, StorageList};
 
 #[component]
 pub fn Storage(storage: ServerStorage, form: FormState) -> impl IntoView {

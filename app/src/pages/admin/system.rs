@@ -5,8 +5,9 @@ use leptos::prelude::*;
 
 use super::{EMBEDDINGS_PATH, PATH};
 use crate::components::{EndpointKind, SystemEndpoint, count, space_facts};
+use crate::forms::FormState;
 use crate::pages::chat;
-use crate::view::{AdminPage, FormState, SystemChatView};
+use crate::view::{AdminPage, SystemChatView};
 
 static LLAMACPP: EndpointKind = EndpointKind {
     path: EMBEDDINGS_PATH,

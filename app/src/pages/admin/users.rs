@@ -12,10 +12,11 @@ use leptos::prelude::*;
 use crate::components::{
     Done, Field, FieldError, FormError, NoSuchPage, Paste, Section, StateBadge, When, count,
 };
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
 use crate::view::{
-    AdminEventRow, FormState, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
-    UsersFilters, UsersPage,
+    AdminEventRow, InvitationRow, InvitationState, OperatedUserRow, PersonRow, UsersFilters,
+    UsersPage,
 };
 
 use super::storage::Largest;
@@ -35,7 +36,7 @@ pub async fn show(page: Page) -> Response {
 
 #[component]
 fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoView {
-    let people_form = form.of("people");
+    let people_form = form.of(FormName::People);
     let operated = page
         .operated
         .map(|found| view! { <Operated found external_id=filters.external_id.clone() /> });
@@ -45,7 +46,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
             <p class="lead">"People who sign in here. Their memories are private and are not shown; how much they store is."</p>
             <Done form=people_form.clone() />
             <FormError form=people_form fields=&[] />
-            <NewResetLink form=form.of("reset_link") />
+            <NewResetLink form=form.of(FormName::ResetLink) />
             {operated}
             <div class="with-side parts">
                 <div class="parts">
@@ -58,7 +59,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
                 </div>
                 <div class="parts">
                     <Largest storage=page.storage />
-                    <Invitations invitations=page.invitations form=form.of("invitation") />
+                    <Invitations invitations=page.invitations form=form.of(FormName::Invitation) />
                     <Changes events=page.events />
                 </div>
             </div>

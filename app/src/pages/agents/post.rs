@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::view::FormState;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -16,7 +15,9 @@ use crate::accounts::{
 };
 use crate::containment::{self, AgentUndo};
 use crate::db::actor;
-use crate::forms::{ActionForm, Attempt, Field, Form, Outcome, Posted, Submission, TokenFields};
+use crate::forms::{
+    ActionForm, Attempt, Field, Form, FormName, FormState, Outcome, Posted, Submission, TokenFields,
+};
 use crate::forms::{new_token, page, parse_id, respond, unknown_action};
 use crate::input::Invalid;
 use crate::memories::Period;
@@ -28,7 +29,7 @@ use keepsake_edge::error::Problem;
 use keepsake_edge::visitor::SignedIn;
 
 const PATH: &str = "/agents";
-const UNDO_FORM: &str = "agent_undo";
+const UNDO_FORM: FormName = FormName::AgentUndo;
 
 #[derive(Deserialize)]
 pub struct NewAgentForm {
@@ -43,9 +44,9 @@ pub async fn create(Posted(posted, form): Posted<NewAgentForm>) -> Response {
         let name = AgentName::parse(&form.name)?;
         let wish = form.token.wish()?;
         let token = accounts.create_agent(posted.user(), &name, &wish).await?;
-        Ok(new_token("agent", name.as_str().to_owned(), token))
+        Ok(new_token(FormName::Agent, name.as_str().to_owned(), token))
     };
-    posted.respond(show, PATH, "agent", attempt.await).await
+    posted.respond(show, PATH, FormName::Agent, attempt.await).await
 }
 
 pub async fn create_token(Posted(mut posted, form): Posted<TokenFields>) -> Response {
@@ -54,9 +55,9 @@ pub async fn create_token(Posted(mut posted, form): Posted<TokenFields>) -> Resp
         let holder = TokenHolder::Agent(posted.user(), AgentId(posted.id()?));
         let (accounts, wish) = (&posted.state.accounts, form?.wish()?);
         let (name, token) = accounts.create_token(holder, &wish).await?;
-        Ok(new_token("token", name, token))
+        Ok(new_token(FormName::Token, name, token))
     };
-    posted.respond(show, PATH, "token", attempt.await).await
+    posted.respond(show, PATH, FormName::Token, attempt.await).await
 }
 
 pub async fn revoke_token(
@@ -71,7 +72,7 @@ pub async fn revoke_token(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(show, &state, signed_in, PATH, "revoke", &fields, outcome).await
+    respond(show, &state, signed_in, PATH, FormName::Revoke, &fields, outcome).await
 }
 
 pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Response {
@@ -82,7 +83,7 @@ pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Re
         accounts.switch_agent_memory(user, agent, on).await?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, PATH, "memory", attempt.await).await
+    posted.respond(show, PATH, FormName::Memory, attempt.await).await
 }
 
 /// The action is a tool profile.
@@ -94,7 +95,7 @@ pub async fn choose_tools(Posted(posted, form): Posted<ActionForm>) -> Response 
         accounts.choose_agent_tools(user, agent, profile).await?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, PATH, "tools", attempt.await).await
+    posted.respond(show, PATH, FormName::Tools, attempt.await).await
 }
 
 /// All settings: by name, where an empty one means the default, or as one JSON document.
@@ -123,7 +124,7 @@ pub async fn change_settings(Posted(mut posted, form): Posted<AgentSettingsForm>
         accounts.set_agent_settings(user, agent, &settings).await?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, PATH, "settings", attempt.await).await
+    posted.respond(show, PATH, FormName::Settings, attempt.await).await
 }
 
 #[derive(Deserialize)]

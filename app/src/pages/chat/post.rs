@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::show;
 use crate::endpoint::post::{EndpointFields, fill, test};
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Outcome, Posted, Submission, done};
 use crate::providers::chat::{Allowances, ChatLimits};
 use crate::providers::settings::EndpointKind;
 use crate::sessions::ledger;
@@ -30,9 +30,9 @@ pub enum ChatForm {
 
 pub async fn settings(Posted(posted, form): Posted<ChatForm>) -> Response {
     let name = match form {
-        Ok(ChatForm::Fill { .. } | ChatForm::Test(_) | ChatForm::Save(_)) => "chat",
-        Ok(ChatForm::Limits(_)) => "chat_limits",
-        _ => "chat_switch",
+        Ok(ChatForm::Fill { .. } | ChatForm::Test(_) | ChatForm::Save(_)) => FormName::Chat,
+        Ok(ChatForm::Limits(_)) => FormName::ChatLimits,
+        _ => FormName::ChatSwitch,
     };
     let outcome = change_settings(&posted, name, form).await;
     posted.respond(show, SETTINGS, name, outcome).await
@@ -40,7 +40,7 @@ pub async fn settings(Posted(posted, form): Posted<ChatForm>) -> Response {
 
 async fn change_settings(
     posted: &Submission,
-    name: &str,
+    name: FormName,
     form: Result<ChatForm, Problem>,
 ) -> Attempt {
     let (chat, user) = (&posted.state.chat, posted.user());

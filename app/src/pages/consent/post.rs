@@ -1,7 +1,6 @@
 //! The page on which a person answers a client's request: what they see, and what they choose. The request stands in the
 //! address of both, and is read and checked again with the answer.
 
-use crate::view::FormState;
 use axum::extract::RawQuery;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -10,13 +9,13 @@ use serde::Deserialize;
 use super::show;
 use crate::accounts::oauth::{ChosenAgent, Consent, parse_granted};
 use crate::accounts::{AgentId, AgentName, ToolProfile};
-use crate::forms::{Field, Posted, parse_id};
+use crate::forms::{Field, FormName, FormState, Posted, parse_id};
 use crate::input::Invalid;
 use crate::page::Page;
 use keepsake_edge::error::Problem;
 use keepsake_edge::oauth::{AUTHORIZE, AuthorizationRefusal};
 
-const FORM: &str = "consent";
+const FORM: FormName = FormName::Consent;
 /// The value of `agent` for one that is to be created.
 const NEW_AGENT: &str = "new";
 

@@ -7,8 +7,9 @@ use axum::response::Response;
 use leptos::prelude::*;
 
 use crate::components::{Done, FormError, Pick, Section, When, count};
+use crate::forms::{FormName, FormState};
 use crate::page::Page;
-use crate::view::{AboutPage, FormState, FoundAbout, FoundKind, FoundRow};
+use crate::view::{AboutPage, FoundAbout, FoundKind, FoundRow};
 
 const PATH: &str = "/data/about";
 
@@ -26,7 +27,7 @@ pub async fn show(page: Page) -> Response {
 fn Whole(page: AboutPage, form: FormState) -> impl IntoView {
     let form = match page.problem.clone() {
         Some((field, error)) => FormState {
-            form: "about".to_owned(),
+            form: Some(FormName::About),
             field: Some(field),
             error: Some(error),
             ..FormState::default()

@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use crate::components::{FormError, Progress, When, count, memories, size};
-use crate::view::{DataPage, FormState, ImportProgress, ImportState};
+use crate::forms::FormState;
+use crate::view::{DataPage, ImportProgress, ImportState};
 
 const LOOK_SECONDS: u32 = 1;
 

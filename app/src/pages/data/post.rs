@@ -14,7 +14,7 @@ use super::show;
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{FORM_BYTES_MAX, UPLOAD_BYTES_MAX, Upload, UploadError};
-use crate::forms::{Field, Form, Outcome, Posted, Submission, respond};
+use crate::forms::{Field, Form, FormName, Outcome, Posted, Submission, respond};
 use crate::input::{Invalid, sentence};
 use crate::memories::{ItemId, MemoryError};
 use crate::pages::data::upload::{Preamble, bounded};
@@ -51,7 +51,7 @@ pub async fn import(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(show, &state, signed_in, PATH, "import", &fields, outcome).await
+    respond(show, &state, signed_in, PATH, FormName::Import, &fields, outcome).await
 }
 
 /// The file, and whether its person vouches for it.
@@ -160,7 +160,7 @@ pub async fn delete_item(Posted(posted, form): Posted<DeleteItemForm>) -> Respon
     };
     match attempt.await {
         Ok((at, outcome)) => posted.respond(item::show, &path_of(at), MANAGE_FORM, outcome).await,
-        Err(problem) => posted.respond(show, PATH, "delete", Err(problem)).await,
+        Err(problem) => posted.respond(show, PATH, FormName::Delete, Err(problem)).await,
     }
 }
 
@@ -207,7 +207,7 @@ pub async fn erase_account(
             session.flush().await.ok();
             to_receipt(&receipt)
         }
-        Err(problem) => posted.respond(show, PATH, "erase", Err(problem)).await,
+        Err(problem) => posted.respond(show, PATH, FormName::Erase, Err(problem)).await,
     }
 }
 

@@ -5,14 +5,15 @@ use leptos::prelude::*;
 
 use crate::address::document_path;
 use crate::components::{FormError, count};
+use crate::forms::{FormName, FormState};
 use crate::page::asked;
-use crate::view::{DocumentPage, FormState};
+use crate::view::DocumentPage;
 
 /// `shown`: the revision that the address names.
 #[component]
 pub fn Manage(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
     let form = asked().form;
-    let (of_document, of_erase) = (form.of("document"), form.of("document_erase"));
+    let (of_document, of_erase) = (form.of(FormName::Document), form.of(FormName::DocumentErase));
     let is_open = of_document.error.is_some() || of_erase.error.is_some();
     let id = page.id;
     let is_deleted = page.deleted.is_some();

@@ -10,15 +10,15 @@ use super::one;
 use crate::db::actor;
 use crate::documents::{ChangeAuthor, DocumentError};
 use crate::erasure::{self, ErasureError};
-use crate::forms::{Field, Outcome, Posted, Submission};
+use crate::forms::{Field, FormName, Outcome, Posted, Submission};
 use crate::input::Invalid;
 use crate::pages::data::post::to_receipt;
 use crate::quota::estimate;
 use crate::tools::ToolError;
 use keepsake_edge::error::Problem;
 
-const FORM: &str = "document";
-const ERASE_FORM: &str = "document_erase";
+const FORM: FormName = FormName::Document;
+const ERASE_FORM: FormName = FormName::DocumentErase;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

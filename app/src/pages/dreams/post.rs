@@ -8,13 +8,13 @@ use super::show;
 use crate::consolidation::dreaming::decide::{self, DecisionOutcome, UndoOutcome};
 use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Outcome, Posted, Submission, done};
 use crate::memories::ItemId;
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/dreams";
-const FORM: &str = "dreams";
-const SETTINGS_FORM: &str = "dream_settings";
+const FORM: FormName = FormName::Dreams;
+const SETTINGS_FORM: FormName = FormName::DreamSettings;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

@@ -1,7 +1,6 @@
 //! The forms of Settings › Embeddings and of the admin page: save, test, confirm, cancel, retry, off and on.
 //! An entered key is sealed or sent to the endpoint, and never part of a response.
 
-use crate::view::{Confirmation, FormState};
 use crate::words;
 use axum::response::Response;
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::endpoint::load::host_port;
 use crate::endpoint::post::{EndpointFields, fill, test};
 use crate::evaluation::asked::RequestOutcome;
-use crate::forms::Admin;
+use crate::forms::{Admin, Confirmation, FormName, FormState};
 use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::pages::admin;
 use crate::providers::builtin::BuiltinModel;
@@ -42,8 +41,8 @@ pub enum EmbeddingsForm {
 pub async fn settings(Posted(posted, form): Posted<EmbeddingsForm>) -> Response {
     use EmbeddingsForm::{Confirm, Fill, Save, Test};
     let name = match form {
-        Ok(Fill { .. } | Test(_) | Save(_) | Confirm(_)) => "embeddings",
-        _ => "progress",
+        Ok(Fill { .. } | Test(_) | Save(_) | Confirm(_)) => FormName::Embeddings,
+        _ => FormName::Progress,
     };
     let outcome = change_settings(&posted, form).await;
     posted.respond(show, SETTINGS, name, outcome).await
@@ -55,10 +54,11 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
     let user = posted.user();
     let sentence = match form? {
         EmbeddingsForm::Fill { vendor } => {
-            return fill("embeddings", EndpointKind::OwnEmbeddings, &vendor);
+            return fill(FormName::Embeddings, EndpointKind::OwnEmbeddings, &vendor);
         }
         EmbeddingsForm::Test(fields) => {
-            return test(posted, "embeddings", embeddings.test_own(user, &fields.form())).await;
+            return test(posted, FormName::Embeddings, embeddings.test_own(user, &fields.form()))
+                .await;
         }
         EmbeddingsForm::Save(fields) => {
             let saved = embeddings.save(user, &fields.form(), false).await?;
@@ -105,7 +105,7 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
             format!("{} will be embedded again, with key.", words::memories(again as i64))
         }
     };
-    Ok(done("progress", sentence))
+    Ok(done(FormName::Progress, sentence))
 }
 
 fn show_enabled(enabled: Saved) -> Outcome {
@@ -124,13 +124,13 @@ fn show_enabled(enabled: Saved) -> Outcome {
             users: None,
             staged: STAGED_ENABLE.to_owned(),
         }),
-        ..page("embeddings")
+        ..page(FormName::Embeddings)
     })
 }
 
 fn show_saved(posted: &Submission, form: &EndpointForm<'_>, saved: Saved) -> Outcome {
     match saved {
-        Saved::InForce => done("embeddings", "Saved."),
+        Saved::InForce => done(FormName::Embeddings, "Saved."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
         Saved::AskFirst { texts, kept, staged } => {
             let sentence = format!(
@@ -140,7 +140,7 @@ fn show_saved(posted: &Submission, form: &EndpointForm<'_>, saved: Saved) -> Out
                 known(kept),
             );
             let confirm = Confirmation { sentence, items: texts.total(), users: None, staged };
-            ask(posted, "embeddings", confirm)
+            ask(posted, FormName::Embeddings, confirm)
         }
     }
 }
@@ -156,7 +156,7 @@ fn target(form: &EndpointForm<'_>) -> String {
 }
 
 /// The form again, with what has to be confirmed.
-fn ask(posted: &Submission, name: &str, confirm: Confirmation) -> Outcome {
+fn ask(posted: &Submission, name: FormName, confirm: Confirmation) -> Outcome {
     Outcome::from(FormState {
         values: posted.fields.values(),
         confirm: Some(confirm),
@@ -199,9 +199,9 @@ pub async fn system(_: Admin, Posted(posted, form): Posted<SystemEmbeddingsForm>
         BuiltinEnglish, BuiltinMultilingual, BuiltinOff, BuiltinOn, LateOff, LateOn,
     };
     let name = match form {
-        Ok(BuiltinOn | BuiltinOff | BuiltinMultilingual | BuiltinEnglish) => "builtin",
-        Ok(LateOn | LateOff) => "late",
-        _ => "system",
+        Ok(BuiltinOn | BuiltinOff | BuiltinMultilingual | BuiltinEnglish) => FormName::Builtin,
+        Ok(LateOn | LateOff) => FormName::Late,
+        _ => FormName::System,
     };
     let outcome = change_system(&posted, name, form).await;
     posted.respond(admin::show, ADMIN, name, outcome).await
@@ -209,7 +209,7 @@ pub async fn system(_: Admin, Posted(posted, form): Posted<SystemEmbeddingsForm>
 
 async fn change_system(
     posted: &Submission,
-    name: &str,
+    name: FormName,
     form: Result<SystemEmbeddingsForm, Problem>,
 ) -> Attempt {
     let embeddings = posted.state.embeddings.for_jobs();
@@ -258,10 +258,10 @@ async fn change_system(
 
 fn show_system_saved(posted: &Submission, url: &str, saved: SystemSaved) -> Outcome {
     match saved {
-        SystemSaved::InForce => done("system", "Saved."),
+        SystemSaved::InForce => done(FormName::System, "Saved."),
         SystemSaved::Rebuilding { users, texts } => {
             let (texts, users) = (in_words(texts), people(users));
-            done("system", format!("{texts} of {users} are being rebuilt."))
+            done(FormName::System, format!("{texts} of {users} are being rebuilt."))
         }
         SystemSaved::AskFirst { users, texts, staged } => {
             let with = match host_port(url).as_str() {
@@ -275,7 +275,7 @@ fn show_system_saved(posted: &Submission, url: &str, saved: SystemSaved) -> Outc
             );
             let confirm =
                 Confirmation { sentence, items: texts.total(), users: Some(users), staged };
-            ask(posted, "system", confirm)
+            ask(posted, FormName::System, confirm)
         }
     }
 }
@@ -315,5 +315,5 @@ pub async fn allowed(_: Admin, Posted(posted, form): Posted<AllowedForm>) -> Res
         }
         Ok(Outcome::Redirect)
     };
-    posted.respond(admin::show, ADMIN, "endpoint", attempt.await).await
+    posted.respond(admin::show, ADMIN, FormName::Endpoint, attempt.await).await
 }

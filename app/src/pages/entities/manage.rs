@@ -5,14 +5,15 @@ use leptos::prelude::*;
 
 use crate::address::entity_path;
 use crate::components::{ENTITY_TYPES, Field, FormError, Marked, When};
+use crate::forms::{FormName, FormState};
 use crate::page::asked;
-use crate::view::{EntityDecision, EntityName, EntityPage, FormState};
+use crate::view::{EntityDecision, EntityName, EntityPage};
 
 use super::same::mentions;
 
 #[component]
 pub fn Decisions(page: EntityPage) -> impl IntoView {
-    let form = asked().form.of("entity");
+    let form = asked().form.of(FormName::Entity);
     if page.decisions.is_empty() && form.error.is_none() {
         return ().into_any();
     }
@@ -85,10 +86,14 @@ pub fn Manage(page: EntityPage) -> impl IntoView {
         return ().into_any();
     }
     let form = asked().form;
-    let is_open = form.error.is_some() && form.form.starts_with("entity_");
+    let is_open = form.error.is_some()
+        && matches!(
+            form.form,
+            Some(FormName::EntityRename | FormName::EntityMerge | FormName::EntitySplit)
+        );
     let id = page.link.id;
     let split = (page.names.len() > 1).then(|| {
-        let form = form.of("entity_split");
+        let form = form.of(FormName::EntitySplit);
         view! { <Split id names=page.names.clone() form /> }
     });
     let protect = (!page.is_user).then(|| view! { <Protect id is_on=page.is_protected /> });
@@ -96,8 +101,8 @@ pub fn Manage(page: EntityPage) -> impl IntoView {
         <details class="manage" id="manage" open=is_open>
             <summary>"Manage"</summary>
             <div class="manage-body entity-manage">
-                <Rename page=page.clone() form=form.of("entity_rename") />
-                <Merge id form=form.of("entity_merge") />
+                <Rename page=page.clone() form=form.of(FormName::EntityRename) />
+                <Merge id form=form.of(FormName::EntityMerge) />
                 {split}
                 {protect}
             </div>

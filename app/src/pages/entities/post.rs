@@ -9,14 +9,14 @@ use super::{one, show};
 use crate::db::actor;
 use crate::entities::settings::{self, EntitySettings};
 use crate::entities::{EntityError, EntityId, decide, find_named};
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Outcome, Posted, Submission, done};
 use crate::input::sentence;
 use crate::memories::mentions::EntityType;
 use keepsake_edge::error::Problem;
 
 const LIST: &str = "/entities";
-const PAIRS_FORM: &str = "entity_pairs";
-const SETTINGS_FORM: &str = "entity_settings";
+const PAIRS_FORM: FormName = FormName::EntityPairs;
+const SETTINGS_FORM: FormName = FormName::EntitySettings;
 
 #[derive(Deserialize)]
 pub struct EntitySettingsForm {
@@ -80,10 +80,10 @@ pub enum EntityForm {
 pub async fn decide(Posted(posted, form): Posted<EntityForm>) -> Response {
     actor::require_open_browser();
     let name = match form {
-        Ok(EntityForm::Rename { .. }) => "entity_rename",
-        Ok(EntityForm::Merge { .. }) => "entity_merge",
-        Ok(EntityForm::Split { .. }) => "entity_split",
-        _ => "entity",
+        Ok(EntityForm::Rename { .. }) => FormName::EntityRename,
+        Ok(EntityForm::Merge { .. }) => FormName::EntityMerge,
+        Ok(EntityForm::Split { .. }) => FormName::EntitySplit,
+        _ => FormName::Entity,
     };
     let (path, outcome) = (format!("{LIST}/{}", posted.id), obey(&posted, form).await);
     posted.respond_if_found(one::show, &path, name, outcome).await

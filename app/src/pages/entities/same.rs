@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 
 use crate::components::{FormError, Marked, TypeBadge, count};
+use crate::forms::FormName;
 use crate::page::asked;
 use crate::view::{EntityPair, EntityRow};
 
 #[component]
 pub fn Same(pairs: Vec<EntityPair>, total: i64, is_manageable: bool) -> impl IntoView {
-    let form = asked().form.of("entity_pairs");
+    let form = asked().form.of(FormName::EntityPairs);
     if pairs.is_empty() && form.error.is_none() {
         return ().into_any();
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::show;
 use crate::db::actor;
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Outcome, Posted, Submission, done};
 use crate::memories::fading::{self, FadingSettings};
 use crate::memories::manage::RestoreOutcome;
 use crate::memories::{self, ItemId};
@@ -16,8 +16,8 @@ use crate::pages::item::post::memory_problem;
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/settings/fading";
-const FORM: &str = "fading";
-const SETTINGS_FORM: &str = "fading_settings";
+const FORM: FormName = FormName::Fading;
+const SETTINGS_FORM: FormName = FormName::FadingSettings;
 
 /// What is saved is the threshold, and the half-life of each type of memory.
 #[derive(Deserialize)]

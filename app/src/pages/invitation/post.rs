@@ -1,7 +1,6 @@
 //! The forms behind an admin's links. An invitation: an e-mail address, unless the invitation is bound to
 //! one, and a password, which create the account and sign in. A password reset: a new password.
 
-use crate::view::FormState;
 use axum::extract::{Path, RawForm, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
@@ -10,7 +9,7 @@ use tower_sessions::Session;
 use super::show;
 use crate::accounts::LinkToken;
 use crate::accounts::{AccountError, Password};
-use crate::forms::{Field, Form, again, page};
+use crate::forms::{Field, Form, FormName, FormState, again, page, tell};
 use crate::page::Asked;
 use crate::pages::login::post::remember;
 use crate::pages::{login, reset};
@@ -55,7 +54,7 @@ pub async fn accept(
         None => "/invitation/unknown".to_owned(),
     };
     let show = |form| show(Asked::new(&state, Visitor::Stranger, form, &path));
-    again(show, "invitation", &fields, problem).await
+    again(show, FormName::Invitation, &fields, problem).await
 }
 
 #[derive(Deserialize)]
@@ -84,9 +83,12 @@ pub async fn set_password(
         Ok(()) => {
             let page = FormState {
                 done: Some("Your new password is set. Sign in with it.".to_owned()),
-                ..page("login")
+                ..page(FormName::Login)
             };
-            return login::show(Asked::new(&state, Visitor::Stranger, page, "/login")).await;
+            return match tell(&state, None, "/login", &page) {
+                Some(response) => response,
+                None => login::show(Asked::new(&state, Visitor::Stranger, page, "/login")).await,
+            };
         }
         Err(problem) => problem,
     };
@@ -95,5 +97,5 @@ pub async fn set_password(
         None => "/reset/unknown".to_owned(),
     };
     let show = |form| reset::show(Asked::new(&state, Visitor::Stranger, form, &path));
-    again(show, "reset", &fields, problem).await
+    again(show, FormName::Reset, &fields, problem).await
 }

@@ -5,8 +5,9 @@ use leptos::prelude::*;
 
 use super::memory_link;
 use crate::components::{Field, FormError, count};
+use crate::forms::{FormName, FormState, Rival};
 use crate::islands::UndoTime;
-use crate::view::{Deletion, FormState, ItemErasure, ItemPage, ItemStrength, Retired, Rival, Undo};
+use crate::view::{Deletion, ItemErasure, ItemPage, ItemStrength, Retired, Undo};
 
 /// What became of the last decision. At most one can be undone.
 #[component]
@@ -133,7 +134,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
         return ().into_any();
     }
     let id = item.id;
-    let is_open = form.form == "half_life";
+    let is_open = form.form == Some(FormName::HalfLife);
     let decisions = match (item.retired, item.locked) {
         // An episode changes with what was said, and is not confirmed.
         _ if item.span.is_some() => ().into_any(),
@@ -201,7 +202,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
 #[component]
 fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
     let days = strength.half_life.map_or(String::new(), |days| days.to_string());
-    let form = form.of("half_life").or_saved(vec![("days", days)]);
+    let form = form.of(FormName::HalfLife).or_saved(vec![("days", days)]);
     let by_type = strength.is_own.then(|| {
         view! {
             <button type="submit" name="action" value="half_life_by_type">

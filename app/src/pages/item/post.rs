@@ -4,24 +4,23 @@
 
 use std::fmt::Display;
 
-use crate::view::{FormState, Rival};
 use axum::response::Response;
 use serde::Deserialize;
 
 use crate::db::actor;
-use crate::forms::Admin;
+use crate::forms::{Admin, FormName, FormState, Rival};
 use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::memories::manage::{self, RestoreOutcome};
 use crate::memories::{self, ItemId, MemoryError, Reconfirmation, fading};
 use crate::tools::ToolError;
 use keepsake_edge::error::Problem;
 
-pub const FORM: &str = "manage";
+pub const FORM: FormName = FormName::Manage;
 use super::show;
 use crate::pages::admin;
 
-const HALF_LIFE_FORM: &str = "half_life";
-const ADMIN_FORM: &str = "browser";
+const HALF_LIFE_FORM: FormName = FormName::HalfLife;
+const ADMIN_FORM: FormName = FormName::Browser;
 
 /// What is undone is an event of the memory's history.
 #[derive(Deserialize)]

@@ -1,6 +1,5 @@
 //! The forms of teams: add, invite or remove a member, accept an invitation, leave a team.
 
-use crate::view::FormState;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
@@ -8,11 +7,11 @@ use super::show;
 use crate::accounts::LinkToken;
 use crate::accounts::teams::MembershipId;
 use crate::accounts::{AccountError, AgentId};
-use crate::forms::{Field, Outcome, Posted, page, parse_id};
+use crate::forms::{Field, FormName, FormState, Outcome, Posted, page, parse_id};
 use crate::pages::agents;
 use keepsake_edge::error::Problem;
 
-const FORM: &str = "team";
+const FORM: FormName = FormName::Team;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
@@ -96,5 +95,5 @@ pub async fn join(Posted(posted, form): Posted<JoinForm>) -> Response {
         Some(token) => format!("/team/{}", token.reveal()),
         None => "/team/unknown".to_owned(),
     };
-    posted.respond(show, &path, "join", Err(problem)).await
+    posted.respond(show, &path, FormName::Join, Err(problem)).await
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::show;
 use crate::db::actor;
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Outcome, Posted, Submission, done};
 use crate::memories::learned::{self, ProposalOutcome, ReviewList};
 use crate::memories::manage::RestoreOutcome;
 use crate::memories::{self, ItemId, Reconfirmation, proposals};
@@ -14,8 +14,8 @@ use crate::pages::item::post::memory_problem;
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/learned";
-const FORM: &str = "learned";
-const UNWANTED_FORM: &str = "unwanted";
+const FORM: FormName = FormName::Learned;
+const UNWANTED_FORM: FormName = FormName::Unwanted;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

@@ -9,7 +9,7 @@ use tower_sessions::Session;
 use super::show;
 use crate::accounts::{AccountError, Email, Password, UserId};
 use crate::db::actor;
-use crate::forms::{Field, Form, again};
+use crate::forms::{Field, Form, FormName, again};
 use crate::page::Asked;
 use keepsake_edge::client::ClientAddress;
 use keepsake_edge::error::{DATABASE_SENTENCE, Problem};
@@ -18,8 +18,8 @@ use keepsake_edge::visitor::Visitor;
 use keepsake_edge::{AppState, session};
 
 const PATH: &str = "/login";
-const FORM: &str = "login";
-const SIGN_UP_FORM: &str = "signup";
+const FORM: FormName = FormName::Login;
+const SIGN_UP_FORM: FormName = FormName::SignUp;
 
 #[derive(Deserialize)]
 struct SignInForm {

@@ -4,14 +4,14 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::show;
-use crate::forms::{Attempt, Field, Posted, Submission, done};
+use crate::forms::{Attempt, Field, FormName, Posted, Submission, done};
 use crate::input::Invalid;
 use crate::redaction::SecretPolicy;
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/settings/secrets";
-const FORM: &str = "secrets";
-const SETTINGS_FORM: &str = "secret_settings";
+const FORM: FormName = FormName::Secrets;
+const SETTINGS_FORM: FormName = FormName::SecretSettings;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

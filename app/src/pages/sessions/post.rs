@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::show;
 use crate::erasure::{self, ErasureError, ExtractedMemories};
-use crate::forms::{Field, Outcome, Posted, done};
+use crate::forms::{Field, FormName, Outcome, Posted, done};
 use crate::pages::data::post::to_receipt;
 use crate::sessions::lifetimes::{self, Lifetimes};
 use crate::sessions::{self, SessionId, ledger, turns};
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/sessions";
-const TURNS_FORM: &str = "turns";
-const LIFETIMES_FORM: &str = "lifetimes";
+const TURNS_FORM: FormName = FormName::Turns;
+const LIFETIMES_FORM: FormName = FormName::Lifetimes;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::show;
-use crate::forms::{Outcome, Posted};
+use crate::forms::{FormName, Outcome, Posted};
 use crate::tools::ToolError;
 
 #[derive(Deserialize)]
@@ -20,5 +20,5 @@ pub async fn write_now(Posted(posted, form): Posted<SummaryForm>) -> Response {
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, "/summary", "summary", attempt.await).await
+    posted.respond(show, "/summary", FormName::Summary, attempt.await).await
 }

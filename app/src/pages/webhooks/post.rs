@@ -1,18 +1,19 @@
 //! The forms of Settings › Webhooks: add one, send a test, pause, resume, make a new secret, delete.
 
-use crate::view::{FormState, NewToken};
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::show;
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done, page};
+use crate::forms::{
+    Attempt, Field, FormName, FormState, NewToken, Outcome, Posted, Submission, done, page,
+};
 use crate::input::sentence;
 use crate::webhooks::{NewWebhook, WebhookSecret};
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/settings/webhooks";
-const FORM: &str = "webhooks";
-const NEW_FORM: &str = "webhook";
+const FORM: FormName = FormName::Webhooks;
+const NEW_FORM: FormName = FormName::Webhook;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
@@ -71,7 +72,7 @@ async fn obey(posted: &Submission, form: Result<WebhookForm, Problem>) -> Attemp
     }
 }
 
-/// The only response that ever contains the secret, so it cannot be a redirect.
+/// The page shows the secret this once.
 fn new_secret(url: String, secret: &WebhookSecret) -> Outcome {
     Outcome::from(FormState {
         new_token: Some(NewToken { agent_name: url, token: secret.reveal().to_owned() }),

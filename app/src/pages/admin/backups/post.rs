@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::show;
 use crate::backup;
-use crate::forms::Admin;
+use crate::forms::{Admin, FormName};
 use crate::forms::{Attempt, Posted, Submission, done};
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/admin/backups";
-const FORM: &str = "backups";
+const FORM: FormName = FormName::Backups;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

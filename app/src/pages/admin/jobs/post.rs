@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::show;
 use crate::embedding::Retried;
-use crate::forms::Admin;
+use crate::forms::{Admin, FormName};
 use crate::forms::{Attempt, Field, Posted, Submission, done};
 use crate::jobs::{self, BackgroundJob, control, schedule};
 use keepsake_edge::error::Problem;
 
 const PATH: &str = "/admin/jobs";
-const FORM: &str = "jobs";
+const FORM: FormName = FormName::Jobs;
 
 /// A retry without a job is of all jobs.
 #[derive(Deserialize)]

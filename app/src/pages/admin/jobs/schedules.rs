@@ -5,7 +5,8 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::FieldError;
-use crate::view::{FormState, JobRow, ScheduleView};
+use crate::forms::FormState;
+use crate::view::{JobRow, ScheduleView};
 
 /// What the forms blame.
 pub const FIELDS: &[&str] = &["at", "weekday"];

@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::accounts::{AgentName, ExternalId, OperatorId, TokenHolder, TokenId, UsersMax};
-use crate::forms::Admin;
+use crate::forms::{Admin, FormName};
 use crate::forms::{Field, Form, Outcome, Posted, TokenFields, new_token, parse_id, respond};
 use crate::input::Invalid;
 use crate::pages::admin::show;
@@ -30,9 +30,9 @@ pub async fn create(_: Admin, Posted(posted, form): Posted<NewOperatorForm>) -> 
         let wish = form.token.wish()?;
         let accounts = &posted.state.accounts;
         let token = accounts.create_operator(&name, users_max, &wish).await?;
-        Ok(new_token("operator", name.as_str().to_owned(), token))
+        Ok(new_token(FormName::Operator, name.as_str().to_owned(), token))
     };
-    posted.respond(show, PATH, "operator", attempt.await).await
+    posted.respond(show, PATH, FormName::Operator, attempt.await).await
 }
 
 pub async fn create_token(_: Admin, Posted(mut posted, form): Posted<TokenFields>) -> Response {
@@ -41,9 +41,9 @@ pub async fn create_token(_: Admin, Posted(mut posted, form): Posted<TokenFields
         let holder = TokenHolder::Operator(OperatorId(posted.id()?));
         let (accounts, wish) = (&posted.state.accounts, form?.wish()?);
         let (name, token) = accounts.create_token(holder, &wish).await?;
-        Ok(new_token("service_token", name, token))
+        Ok(new_token(FormName::ServiceToken, name, token))
     };
-    posted.respond(show, PATH, "service_token", attempt.await).await
+    posted.respond(show, PATH, FormName::ServiceToken, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ pub async fn change(_: Admin, Posted(mut posted, form): Posted<OperatorForm>) ->
         changed.await?;
         Ok(Outcome::Redirect)
     };
-    posted.respond(show, PATH, "users_max", attempt.await).await
+    posted.respond(show, PATH, FormName::UsersMax, attempt.await).await
 }
 
 pub async fn revoke_token(
@@ -79,7 +79,7 @@ pub async fn revoke_token(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(show, &state, signed_in, PATH, "service_revoke", &fields, outcome).await
+    respond(show, &state, signed_in, PATH, FormName::ServiceRevoke, &fields, outcome).await
 }
 
 /// Blank: none.

@@ -3,12 +3,12 @@
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::forms::Admin;
+use crate::forms::{Admin, FormName};
 use crate::forms::{Field, Posted, done};
 use crate::pages::admin::show;
 use crate::quota;
 
-const FORM: &str = "storage";
+const FORM: FormName = FormName::Storage;
 
 #[derive(Deserialize)]
 pub struct StorageForm {

@@ -1,7 +1,6 @@
 //! The forms of Admin › Users: invite somebody, revoke an invitation, make a password reset link, and decide
 //! who may sign in and who is an admin. Members get a 404.
 
-use crate::view::FormState;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -10,14 +9,15 @@ use super::show;
 use crate::accounts::admin_events::{AdminAction, AdminActor};
 use crate::accounts::invitations::InvitationId;
 use crate::accounts::{Email, Role, UserId};
-use crate::forms::Admin;
-use crate::forms::unknown_action;
-use crate::forms::{ActionForm, Field, Form, Outcome, Posted, done, page, parse_id, respond};
+use crate::forms::{
+    ActionForm, Admin, Field, Form, FormName, FormState, Outcome, Posted, done, page, parse_id,
+    respond, unknown_action,
+};
 use crate::input::Invalid;
 use keepsake_edge::AppState;
 
 const PATH: &str = "/admin/users";
-const FORM: &str = "people";
+const FORM: FormName = FormName::People;
 
 #[derive(Deserialize)]
 pub struct InviteForm {
@@ -40,10 +40,10 @@ pub async fn invite(_: Admin, Posted(posted, form): Posted<InviteForm>) -> Respo
         let (server, token) = (state.public_url.as_str(), token.reveal());
         Ok(Outcome::from(FormState {
             new_link: Some(format!("{server}/invitation/{token}")),
-            ..page("invitation")
+            ..page(FormName::Invitation)
         }))
     };
-    posted.respond(show, PATH, "invitation", attempt.await).await
+    posted.respond(show, PATH, FormName::Invitation, attempt.await).await
 }
 
 /// Like an invitation: the only response that ever contains the link.
@@ -60,7 +60,7 @@ pub async fn make_reset_link(
         Ok(Outcome::from(FormState {
             new_link: Some(format!("{server}/reset/{token}")),
             values: [("email".to_owned(), name)].into(),
-            ..page("reset_link")
+            ..page(FormName::ResetLink)
         }))
     };
     let (outcome, fields) = (attempt.await, Form::default());

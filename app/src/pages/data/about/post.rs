@@ -12,7 +12,7 @@ use crate::db::UserId;
 use crate::erasure::ReceiptId;
 use crate::erasure::about::{self, FoundPlaces, PlaceChoice, Subject};
 use crate::erasure::{self, ErasureError};
-use crate::forms::{Field, Outcome, Posted, Submission};
+use crate::forms::{Field, FormName, Outcome, Posted, Submission};
 use crate::input::{Invalid, sentence};
 use crate::pages::data::post::to_receipt;
 use crate::pages::item::post::memory_problem;
@@ -21,7 +21,7 @@ use keepsake_edge::error::Problem;
 use keepsake_edge::visitor::SignedIn;
 
 const PATH: &str = "/data/about";
-const FORM: &str = "about";
+const FORM: FormName = FormName::About;
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
