@@ -1,11 +1,21 @@
 //! Points in time, as pages show them.
 
-use crate::view::Moment;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 
-pub(crate) fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
+/// A point in time, three ways: for machines, for the tooltip, for the eye.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// RFC 3339, for `<time datetime>`.
+    pub iso: String,
+    /// "21 November 2026, 04:15 UTC"
+    pub exact: String,
+    /// "3 minutes ago"
+    pub relative: String,
+}
+
+pub fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
     let exact =
         format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
     Moment {

@@ -25,9 +25,10 @@ use crate::embedding::EmbeddingError;
 use crate::forms::FormState;
 use crate::input::{Invalid, sentence};
 use crate::memories::{MemoryError, Trust};
+use crate::moment::{Moment, moment};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
-use crate::view::{Account, Moment};
+use crate::view::Account;
 
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,8 +89,9 @@ impl Asked {
         }
     }
 
+    /// As it is told now.
     pub fn moment(&self, at: OffsetDateTime) -> Moment {
-        crate::moment::moment(at, self.state.clock.now())
+        moment(at, self.state.clock.now())
     }
 
     /// The page in its frame: what `view` makes of what was found, or why there is nothing, with a link to `href`.

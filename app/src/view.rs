@@ -31,6 +31,8 @@ mod users;
 mod webhooks;
 mod work;
 
+use time::OffsetDateTime;
+
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
@@ -98,17 +100,6 @@ pub struct Account {
     pub memory_enabled: bool,
     /// "Europe/Vienna"
     pub time_zone: String,
-}
-
-/// A point in time, three ways: for machines, for the tooltip, for the eye.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// RFC 3339, for `<time datetime>`.
-    pub iso: String,
-    /// "21 November 2026, 04:15 UTC"
-    pub exact: String,
-    /// "3 minutes ago"
-    pub relative: String,
 }
 
 /// A run of text, marked where a word of the query matched.
@@ -184,7 +175,7 @@ pub struct ItemRow {
     pub word: Word,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,
-    pub created: Moment,
+    pub created: OffsetDateTime,
     /// 0 to 1 within this answer; `None` when the list is by date.
     pub score: Option<f64>,
     /// How the score came about; `None` when the list is by date.
@@ -227,8 +218,8 @@ pub struct TurnPlace {
 pub struct SpanPlace {
     /// By number and its agent's name; `None` where it was imported.
     pub session: Option<(i64, String)>,
-    pub from: Moment,
-    pub until: Moment,
+    pub from: OffsetDateTime,
+    pub until: OffsetDateTime,
 }
 
 /// How an item left what is active.
@@ -312,7 +303,7 @@ pub struct WeekView {
     pub ended: i64,
     /// The old, and the new.
     pub changes: Vec<(MemoryLine, MemoryLine)>,
-    pub expiring: Vec<(MemoryLine, Moment)>,
+    pub expiring: Vec<(MemoryLine, OffsetDateTime)>,
     /// With how often each was used.
     pub used: Vec<(MemoryLine, i64)>,
 }
@@ -324,7 +315,7 @@ pub struct HistoryEntry {
     pub event: String,
     /// "claude-code" or "you"; `None` where time did it.
     pub actor: Option<String>,
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// What was other before: "its tags were north".
     pub changes: Vec<String>,
 }
@@ -371,11 +362,11 @@ pub struct ItemPage {
     pub locked: bool,
     /// What agents propose about it.
     pub proposed: Vec<ProposedRow>,
-    pub created: Moment,
-    pub updated: Moment,
-    pub expires: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub updated: OffsetDateTime,
+    pub expires: Option<OffsetDateTime>,
     /// When it was last said to hold.
-    pub verified: Option<Moment>,
+    pub verified: Option<OffsetDateTime>,
     /// The item that took its place.
     pub superseded_by: Option<i64>,
     /// The session that it was read in, and the message's position there.
@@ -414,9 +405,9 @@ pub struct TokenRow {
     /// "ks_…x7Qz"
     pub hint: String,
     pub scopes: Vec<String>,
-    pub created: Moment,
-    pub expires: Option<Moment>,
-    pub last_used: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub expires: Option<OffsetDateTime>,
+    pub last_used: Option<OffsetDateTime>,
     pub state: TokenState,
     /// The program that was allowed by OAuth; `None`: a token that somebody copied.
     pub client: Option<ConnectedClient>,
@@ -435,7 +426,7 @@ pub struct AgentRow {
     pub name: String,
     /// It has a valid token, and called in the last minutes.
     pub is_active: bool,
-    pub created: Moment,
+    pub created: OffsetDateTime,
     pub memory_enabled: bool,
     /// single, core or full: the tools that it is told of.
     pub profile: &'static str,
@@ -446,7 +437,7 @@ pub struct AgentRow {
     pub settings_document: String,
     pub team: TeamView,
     /// The last time that its changes were undone, and since when: to take back.
-    pub undone: Option<(Moment, Moment)>,
+    pub undone: Option<(OffsetDateTime, OffsetDateTime)>,
 }
 
 /// A setting of an agent.
@@ -467,7 +458,7 @@ pub struct AgentSetting {
 pub struct OperatorRow {
     pub id: i64,
     pub name: String,
-    pub created: Moment,
+    pub created: OffsetDateTime,
     pub users: i64,
     pub users_max: i64,
     /// The user whose memory all others fall back to, as it calls them.

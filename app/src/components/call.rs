@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::{Shape, count, documents, memories};
 use crate::address::document_path;
 use crate::kinds::{did, shape_of_tool};
+use crate::page::asked;
 use crate::view::{CallItem, CallRow};
 
 #[component]
@@ -21,9 +22,10 @@ pub fn Call(call: CallRow) -> impl IntoView {
             </q>
         }
     });
+    let at = asked().moment(call.at);
     view! {
         <li class="row call" data-row="">
-            <time class="call-time" datetime=call.at.iso title=call.at.exact>{call.time}</time>
+            <time class="call-time" datetime=at.iso title=at.exact>{call.time}</time>
             <span class="badge">
                 <Shape shape=shape_of_tool(&call.tool) />
                 {did(&call.tool)}
@@ -44,8 +46,9 @@ pub fn Run(calls: Vec<CallRow>) -> impl IntoView {
     let Some(first) = calls.first() else {
         return ().into_any();
     };
+    let at = asked().moment(first.at);
     let head = view! {
-        <time class="call-time" datetime=first.at.iso.clone() title=first.at.exact.clone()>{first.time.clone()}</time>
+        <time class="call-time" datetime=at.iso title=at.exact>{first.time.clone()}</time>
         <span class="badge">
             <Shape shape=shape_of_tool(&first.tool) />
             {did(&first.tool)}

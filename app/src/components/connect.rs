@@ -54,11 +54,10 @@ pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoVi
 pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl IntoView {
     let newest = agent.tokens.iter().find(|t| t.state == TokenState::Valid);
     let is_waiting = newest.is_some_and(|token| token.last_used.is_none());
-    let uses = agent.tokens.iter().filter_map(|t| t.last_used.clone());
-    let last_use = uses.max_by(|a, b| a.iso.cmp(&b.iso));
-    let words = match (is_waiting, last_use) {
+    let uses = agent.tokens.iter().filter_map(|t| t.last_used);
+    let words = match (is_waiting, uses.max()) {
         (true, _) => "Waiting for its first call…".into_any(),
-        (false, Some(moment)) => view! { "Last used " <When moment /> }.into_any(),
+        (false, Some(moment)) => view! { "Last used " <When at=moment /> }.into_any(),
         (false, None) => "No valid token".into_any(),
     };
     let look_again = (is_watched && is_waiting).then_some(LOOK_AGAIN_SECONDS);

@@ -47,6 +47,6 @@ pub fn space_facts(provider: &'static str, space: SpaceView) -> Vec<Fact> {
         };
         facts.push(("Late interaction", how.into_any()));
     }
-    facts.push(("Since", view! { <When moment=space.since /> }.into_any()));
+    facts.push(("Since", view! { <When at=space.since /> }.into_any()));
     facts
 }

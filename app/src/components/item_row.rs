@@ -106,7 +106,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                 {row.embedding_error.map(|error| view! { <p class="row-error hint">{error}</p> })}
             </div>
             <div class="row-when">
-                <When moment=row.created />
+                <When at=row.created />
                 {row.score.map(|score| view! { <Score id=row.id score parts=row.parts /> })}
             </div>
         </li>

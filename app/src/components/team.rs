@@ -42,7 +42,7 @@ pub fn Team(
         );
         view! {
             <p>
-                "It can find and read the own memories of " {mate(&leader)} ", since " <When moment=leader.since.clone() /> "." {read_only}
+                "It can find and read the own memories of " {mate(&leader)} ", since " <When at=leader.since.clone() /> "." {read_only}
             </p>
             <form method="post" action=path.clone()>
                 <input type="hidden" name="tie" value=leader.id />
@@ -68,7 +68,7 @@ pub fn Team(
     let members = team.members.into_iter().map(|member| {
         view! {
             <li>
-                <span>{mate(&member)} <span class="hint">", since " <When moment=member.since.clone() /></span></span>
+                <span>{mate(&member)} <span class="hint">", since " <When at=member.since.clone() /></span></span>
                 <form method="post" action=path.clone()>
                     <input type="hidden" name="tie" value=member.id />
                     <button type="submit" name="action" value="leave">

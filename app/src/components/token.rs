@@ -47,16 +47,16 @@ pub fn TokenEntry(
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
-                <span>"created " <When moment=token.created /></span>
+                <span>"created " <When at=token.created /></span>
                 <span>
                     {match token.last_used {
-                        Some(moment) => view! { "used " <When moment /> }.into_any(),
+                        Some(moment) => view! { "used " <When at=moment /> }.into_any(),
                         None => "never used".into_any(),
                     }}
                 </span>
                 <span>
                     {match token.expires {
-                        Some(moment) => view! { "expires " <When moment /> }.into_any(),
+                        Some(moment) => view! { "expires " <When at=moment /> }.into_any(),
                         None => "never expires".into_any(),
                     }}
                 </span>
@@ -102,14 +102,14 @@ fn connection(
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
-                <span>"connected " <When moment=client.since /></span>
+                <span>"connected " <When at=client.since /></span>
                 <span>
                     {match token.last_used {
-                        Some(moment) => view! { "used " <When moment /> }.into_any(),
+                        Some(moment) => view! { "used " <When at=moment /> }.into_any(),
                         None => "never used".into_any(),
                     }}
                 </span>
-                <span>{client.ends.map(|moment| view! { "ends unless used, " <When moment /> })}</span>
+                <span>{client.ends.map(|moment| view! { "ends unless used, " <When at=moment /> })}</span>
             </p>
             {revoke}
         </li>

@@ -15,7 +15,8 @@ use crate::components::{
 use crate::forms::{FormName, FormState, NewToken};
 use crate::islands::LiveProgress;
 use crate::page::{Page, asked};
-use crate::view::{AgentRow, AgentSetting, AgentsPage, Moment};
+use crate::view::{AgentRow, AgentSetting, AgentsPage};
+use time::OffsetDateTime;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
@@ -204,7 +205,7 @@ fn Agent(
                 <StateBadge state=memory />
             </summary>
             <div class="agent-body" id=format!("agent-{id}")>
-            <p class="hint">"Created " <When moment=agent.created /></p>
+            <p class="hint">"Created " <When at=agent.created /></p>
             <MemorySwitch
                 path=format!("/agents/{id}/memory")
                 is_on=agent.memory_enabled
@@ -244,7 +245,7 @@ fn Agent(
 fn Undo(
     id: i64,
     name: String,
-    undone: Option<(Moment, Moment)>,
+    undone: Option<(OffsetDateTime, OffsetDateTime)>,
     form: FormState,
     since: String,
 ) -> impl IntoView {
@@ -269,7 +270,7 @@ fn Undo(
         view! {
             <form class="actions" method="post" action=path.clone()>
                 <p class="hint">
-                    "Undone " <When moment=made /> ", from " <When moment=from /> " on."
+                    "Undone " <When at=made /> ", from " <When at=from /> " on."
                 </p>
                 <button type="submit" name="action" value="take_back">
                     "Take back" <span class="visually-hidden">" the undo of " {name.clone()}</span>

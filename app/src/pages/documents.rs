@@ -127,11 +127,11 @@ fn file(row: DocumentRow) -> AnyView {
         Some(moment) => view! {
             <span>
                 "deleted "
-                <When moment />
+                <When at=moment />
             </span>
         }
         .into_any(),
-        None => view! { <When moment=row.changed /> }.into_any(),
+        None => view! { <When at=row.changed /> }.into_any(),
     };
     view! {
         <li class="tree-file" data-row="">

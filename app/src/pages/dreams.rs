@@ -147,7 +147,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
     view! {
         <article class="dream" id=title.clone() aria-labelledby=format!("{title}-title")>
             <h2 id=format!("{title}-title")>
-                <When moment=dream.at />
+                <When at=dream.at />
                 {dream.owner.map(|owner| view! { ", of what " <bdi>{owner}</bdi> " keeps for itself" })}
             </h2>
             <details>
@@ -174,7 +174,7 @@ fn Read(one: DreamtOf) -> impl IntoView {
             <a href=href dir="auto">
                 <Marked text=one.short />
             </a>
-            <span class="hint">" " <When moment=one.at /></span>
+            <span class="hint">" " <When at=one.at /></span>
         </li>
     }
     .into_any()
@@ -335,7 +335,7 @@ fn Side(term: &'static str, side: ProposalSide) -> impl IntoView {
             </a>
         </p>
         <p class="hint">
-            {side.word} {side.is_confirmed.then_some(", confirmed")} ", " <When moment=side.said />
+            {side.word} {side.is_confirmed.then_some(", confirmed")} ", " <When at=side.said />
         </p>
     }
     .into_any()

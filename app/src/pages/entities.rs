@@ -156,7 +156,7 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
 #[component]
 fn Table(rows: Vec<EntityRow>) -> impl IntoView {
     let rows = rows.into_iter().map(|row| {
-        let seen = row.last_seen.map(|moment| view! { <When moment /> });
+        let seen = row.last_seen.map(|moment| view! { <When at=moment /> });
         view! {
             <tr data-row="">
                 <th scope="row">

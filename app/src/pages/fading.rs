@@ -128,7 +128,7 @@ fn Weak(row: FadingRow, can_keep: bool) -> impl IntoView {
                 <p class="hint">
                     <TypeBadge item_type=row.item_type.to_owned() />
                     {format!(" {} % · {used} · last ", row.strength)}
-                    <When moment=row.used />
+                    <When at=row.used />
                 </p>
             </div>
             {can_keep.then(|| view! { <One id=row.id action="keep" label="Keep" /> })}
@@ -361,7 +361,7 @@ fn Gone(row: FadedRow, can_restore: bool) -> impl IntoView {
                 <p class="hint">
                     <TypeBadge item_type=row.item_type.to_owned() />
                     " faded "
-                    <When moment=row.at />
+                    <When at=row.at />
                 </p>
             </div>
             {can_restore.then(|| view! { <One id=row.id action="restore" label="Restore" /> })}

@@ -68,7 +68,7 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
                 "Create account"
             </button>
         </form>
-        <p class="hint">"The link works once, and expires " <When moment=page.expires /> "."</p>
+        <p class="hint">"The link works once, and expires " <When at=page.expires /> "."</p>
     }
     .into_any()
 }

@@ -19,11 +19,12 @@ use crate::components::{
     TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
 use crate::forms::{FormName, FormState};
-use crate::page::Page;
+use crate::moment::Moment;
+use crate::page::{Page, asked};
 use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, HistoryEntry, ItemPage, MemoryFilters,
-    Moment, OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired, SourceItem,
-    SpanPlace, TurnPlace,
+    OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired, SourceItem, SpanPlace,
+    TurnPlace,
 };
 use manage::{Decided, Manage};
 use related::Related;
@@ -347,10 +348,12 @@ fn OfSession(span: SpanPlace) -> impl IntoView {
         None => "It was imported, and summarizes a session that is not here".into_any(),
     };
     // "6 days ago to 6 days ago" would say nothing.
+    let (from, until) = (asked().moment(span.from), asked().moment(span.until));
+    let is_one = from.exact == until.exact;
     let exact = |moment: Moment| view! { <time datetime=moment.iso>{moment.exact}</time> };
-    let when = match span.from.exact == span.until.exact {
-        true => view! { ", on " {exact(span.from)} }.into_any(),
-        false => view! { ", from " {exact(span.from)} " to " {exact(span.until)} }.into_any(),
+    let when = match is_one {
+        true => view! { ", on " {exact(from)} }.into_any(),
+        false => view! { ", from " {exact(from)} " to " {exact(until)} }.into_any(),
     };
     view! {
         <section class="part" aria-labelledby="span-title">
@@ -471,26 +474,26 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     if let Some(strength) = item.strength {
         facts.push(("Strength", strength.in_words().into_any()));
         if let Some(used) = strength.used {
-            facts.push(("Last used", view! { <When moment=used /> }.into_any()));
+            facts.push(("Last used", view! { <When at=used /> }.into_any()));
         }
         if let Some(fades) = strength.fades.filter(|_| item.retired.is_none()) {
-            let fades = view! { <span><When moment=fades /> ", if it is not used"</span> };
+            let fades = view! { <span><When at=fades /> ", if it is not used"</span> };
             facts.push(("Fades", fades.into_any()));
         }
     }
-    facts.push(("Added", view! { <When moment=item.created.clone() /> }.into_any()));
-    if item.updated.iso != item.created.iso {
-        facts.push(("Changed", view! { <When moment=item.updated /> }.into_any()));
+    facts.push(("Added", view! { <When at=item.created.clone() /> }.into_any()));
+    if item.updated != item.created {
+        facts.push(("Changed", view! { <When at=item.updated /> }.into_any()));
     }
     if let Some(verified) = item.verified {
-        facts.push(("Last stated", view! { <When moment=verified /> }.into_any()));
+        facts.push(("Last stated", view! { <When at=verified /> }.into_any()));
     }
     if let Some(expires) = item.expires {
         let term = match item.retired {
             Some(Retired::Expired) => "Expired",
             _ => "Expires",
         };
-        facts.push((term, view! { <When moment=expires /> }.into_any()));
+        facts.push((term, view! { <When at=expires /> }.into_any()));
     }
     facts.push(("ID", view! { <span class="number">{item.id}</span> }.into_any()));
     view! {
@@ -514,7 +517,7 @@ fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoVi
                 <li>
                     <span class="event">{event}</span>
                     <span class="actor">"by " <bdi>{reading.agent}</bdi></span>
-                    <When moment=reading.at />
+                    <When at=reading.at />
                 </li>
             }
         });
@@ -545,7 +548,7 @@ fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
                                     <span class="actor">"by " <bdi>{actor}</bdi></span>
                                 }
                             })}
-                            <When moment=entry.at />
+                            <When at=entry.at />
                             {(!entry.changes.is_empty())
                                 .then(|| view! { <p class="hint"><bdi>{entry.changes.join("; ")}</bdi></p> })}
                         </li>

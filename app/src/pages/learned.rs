@@ -138,7 +138,7 @@ fn One(
             {quote}
             <p class="hint">
                 {row.word} ", " {row.source} {row.agent.map(|agent| view! { ", by " <bdi>{agent}</bdi> })} ", "
-                <When moment=row.created /> " " {conversation}
+                <When at=row.created /> " " {conversation}
             </p>
             {decide}
             {more}
@@ -327,7 +327,7 @@ fn OneProposed(row: ProposedRow, can_decide: bool) -> impl IntoView {
                 {row.instead.map(|(item, text)| side("After", item, text))}
             </div>
             <p class="hint">
-                {what} ", proposed by " <bdi>{row.agent}</bdi> " " <When moment=row.proposed /> ": " {row.why}
+                {what} ", proposed by " <bdi>{row.agent}</bdi> " " <When at=row.proposed /> ": " {row.why}
             </p>
             {decide}
         </li>

@@ -41,7 +41,7 @@ fn open(page: ResetPage, form: FormState, path: String) -> impl IntoView {
                 "Set the password"
             </button>
         </form>
-        <p class="hint">"The link works once, and expires " <When moment=page.expires /> "."</p>
+        <p class="hint">"The link works once, and expires " <When at=page.expires /> "."</p>
     }
     .into_any()
 }

@@ -190,7 +190,7 @@ fn Finding(row: SecretRow) -> impl IntoView {
                     {row.is_allowed.then(|| view! { " " <strong>"allowed"</strong> })}
                 </p>
                 <p class="hint">
-                    {by} {times} ", last " <When moment=row.last /> ", fingerprint "
+                    {by} {times} ", last " <When at=row.last /> ", fingerprint "
                     <code>{row.fingerprint}</code>
                 </p>
             </div>

@@ -221,7 +221,7 @@ fn Row(row: SessionRow) -> impl IntoView {
                 </p>
             </div>
             <div class="row-when">
-                <When moment=row.last_message />
+                <When at=row.last_message />
             </div>
         </li>
     }

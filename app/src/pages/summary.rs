@@ -63,7 +63,7 @@ fn badge(page: &SummaryPage) -> &'static str {
 
 #[component]
 fn Narrative(text: SummaryText) -> impl IntoView {
-    let mut facts: Vec<Fact> = vec![("Written", view! { <When moment=text.made /> }.into_any())];
+    let mut facts: Vec<Fact> = vec![("Written", view! { <When at=text.made /> }.into_any())];
     if let Some(model) = text.model {
         facts.push(("By", view! { <bdi>{model}</bdi> }.into_any()));
     }
@@ -115,7 +115,7 @@ fn Standing(page: SummaryPage) -> impl IntoView {
     let next = page.next_try.filter(|_| !page.is_due).map(|at| {
         view! {
             {before}
-            <When moment=at />
+            <When at=at />
             "."
         }
     });

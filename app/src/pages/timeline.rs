@@ -177,7 +177,7 @@ fn Happened(row: HappeningRow) -> impl IntoView {
             </p>
             {instead}
             <p class="hint">
-                {row.cause} {session} " · " <When moment=row.at />
+                {row.cause} {session} " · " <When at=row.at />
             </p>
         </li>
     }

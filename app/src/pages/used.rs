@@ -40,7 +40,7 @@ fn Whole(page: UsagePage) -> impl IntoView {
         (line, times.into_any())
     });
     let never = page.never_used.into_iter().map(|(line, at)| {
-        let added = view! { <span>"added " <When moment=at /></span> };
+        let added = view! { <span>"added " <When at=at /></span> };
         (line, added.into_any())
     });
     let hint = format!(

@@ -114,20 +114,20 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
         _ => webhook.events.join(", "),
     };
     let delivered = match webhook.delivered {
-        Some(moment) => view! { "last delivery " <When moment /> }.into_any(),
+        Some(moment) => view! { "last delivery " <When at=moment /> }.into_any(),
         None => "nothing delivered yet".into_any(),
     };
     let failing = webhook.failing_since.map(|since| {
         let next = webhook
             .next_try
-            .map(|moment| view! { " Next try " <When moment /> "." });
+            .map(|moment| view! { " Next try " <When at=moment /> "." });
         let off = (webhook.state == "off").then_some(
             " It is switched off after 3 days of failures, or when the address asks for that. Resume it to try again.",
         );
-        view! { <p class="problem">"Failing since " <When moment=since /> "." {next} {off}</p> }
+        view! { <p class="problem">"Failing since " <When at=since /> "." {next} {off}</p> }
     });
     let old = webhook.old_secret_until.map(|until| {
-        view! { <p class="hint">"The old secret signs too; it ends " <When moment=until /> "."</p> }
+        view! { <p class="hint">"The old secret signs too; it ends " <When at=until /> "."</p> }
     });
     let switch = match is_running {
         true => view! { <Act id action="pause" label="Pause" url=webhook.url.clone() /> },
@@ -145,7 +145,7 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
                 <span>{told}</span>
                 <span>{if webhook.includes_text { "with text" } else { "without text" }}</span>
                 <span>{delivered}</span>
-                <span>"created " <When moment=webhook.created /></span>
+                <span>"created " <When at=webhook.created /></span>
             </p>
             {failing}
             {old}
@@ -236,7 +236,7 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
         };
         view! {
             <tr>
-                <td><When moment=row.at /></td>
+                <td><When at=row.at /></td>
                 <th scope="row"><code>{row.event}</code></th>
                 <td>
                     <StateBadge state /> " " <span class="hint">{answer}</span>

@@ -69,7 +69,7 @@ fn Schedule(scheduled: Vec<Scheduled>) -> impl IntoView {
             Standing::NoModel => ("off", Some("It needs a chat model.")),
         };
         let last = match one.last {
-            Some(moment) => view! { <When moment /> }.into_any(),
+            Some(moment) => view! { <When at=moment /> }.into_any(),
             None => "–".into_any(),
         };
         let (href, page) = one.switch;
@@ -132,7 +132,7 @@ fn One(task: Task) -> impl IntoView {
     };
     let problem = task.problem.map(|why| view! { <p class="problem">{why}</p> });
     let next =
-        task.next.map(|moment| view! { <p class="hint">"Continues " <When moment /> "."</p> });
+        task.next.map(|moment| view! { <p class="hint">"Continues " <When at=moment /> "."</p> });
     view! {
         <section class="part" aria-labelledby=id.clone()>
             <h2 id=id.clone()>{task.title}</h2>

@@ -1,7 +1,7 @@
 //! The types of the page of activity, and of what a memory's page says about
 //! who has read it.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// What the address of `/activity` says: `?agent=&tool=&outcome=&days=&day=&item=&theme=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct CallRow {
     pub tool: String,
     /// The agent's name.
     pub agent: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// "Today", "Yesterday", "21 November 2026"
     pub day: String,
     /// "04:15", UTC
@@ -95,5 +95,5 @@ pub struct ActivityPage {
 pub struct Reading {
     pub tool: String,
     pub agent: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }

@@ -1,6 +1,6 @@
 //! The types of Admin › Backups: which backups there are, and what the job does with them.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BackupsPage {
@@ -9,20 +9,20 @@ pub struct BackupsPage {
     /// Newest first; of the folder of any server.
     pub backups: Vec<BackupRow>,
     /// The next nightly one.
-    pub next: Option<Moment>,
+    pub next: Option<OffsetDateTime>,
     /// *Back up now* is waiting or under way.
     pub is_making: bool,
     /// *Verify now* likewise.
     pub is_verifying: bool,
     /// Why the last one failed, until one succeeds.
-    pub problem: Option<(String, Moment)>,
+    pub problem: Option<(String, OffsetDateTime)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackupRow {
     /// Of the file.
     pub name: String,
-    pub made: Moment,
+    pub made: OffsetDateTime,
     /// "12 MB"
     pub size: String,
     /// Of the Keepsake that made it.
@@ -34,9 +34,9 @@ pub struct BackupRow {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verification {
     Never,
-    Passed(Moment),
+    Passed(OffsetDateTime),
     Failed {
-        at: Moment,
+        at: OffsetDateTime,
         /// One sentence.
         problem: String,
     },

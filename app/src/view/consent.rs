@@ -1,6 +1,6 @@
 //! A program's request to use the memory (OAuth), as its person is asked.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// A program that was allowed, at its agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,9 +9,9 @@ pub struct ConnectedClient {
     pub name: String,
     /// Where its access was handed to: `claude.ai`.
     pub host: String,
-    pub since: Moment,
+    pub since: OffsetDateTime,
     /// Unless it renews its access before, it has to ask again.
-    pub ends: Option<Moment>,
+    pub ends: Option<OffsetDateTime>,
 }
 
 /// What the page of a request shows.

@@ -1,7 +1,8 @@
 //! The types of the page of one's data, and of receipts of what was erased: all
 //! in numbers.
 
-use super::{Moment, StorageView};
+use super::StorageView;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataPage {
@@ -50,7 +51,7 @@ pub struct ImportProgress {
     pub error: Option<String>,
     /// Whose word its memories are, in a sentence; may be empty.
     pub whose: &'static str,
-    pub started: Moment,
+    pub started: OffsetDateTime,
 }
 
 /// So many rows of one kind.
@@ -81,9 +82,9 @@ pub struct Receipt {
     pub stays: Vec<RowCount>,
     /// For so long it can be undone.
     pub undo_ms: Option<u32>,
-    pub requested: Moment,
+    pub requested: OffsetDateTime,
     /// `None` while it goes on.
-    pub finished: Option<Moment>,
+    pub finished: Option<OffsetDateTime>,
 }
 
 impl Receipt {
@@ -160,5 +161,5 @@ pub struct FoundRow {
     pub value: String,
     pub href: Option<String>,
     pub text: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }

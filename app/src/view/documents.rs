@@ -1,7 +1,8 @@
 //! The types of the pages of documents: the tree, one document with its revisions, and its text: Markdown as a tree of
 //! plain nodes, never HTML.
 
-use super::{Moment, Reading};
+use super::Reading;
+use time::OffsetDateTime;
 
 /// What the address of a document says: `?revision=&as=text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,13 +19,13 @@ pub struct DocumentRow {
     /// Its last name, or the whole path where it stands in no tree.
     pub name: String,
     pub bytes: i64,
-    pub changed: Moment,
+    pub changed: OffsetDateTime,
     /// Whose word it is, where that is not an agent's.
     pub word: Option<&'static str>,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,
     /// When it was deleted.
-    pub deleted: Option<Moment>,
+    pub deleted: Option<OffsetDateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub struct RevisionRow {
     /// "claude-code", "you", "an import"
     pub actor: String,
     pub word: Option<&'static str>,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,9 +132,9 @@ pub struct DocumentPage {
     pub word: Option<&'static str>,
     /// The agent that alone sees it, by name; `None`: it is shared.
     pub owner: Option<String>,
-    pub created: Moment,
-    pub changed: Moment,
-    pub deleted: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub changed: OffsetDateTime,
+    pub deleted: Option<OffsetDateTime>,
     /// Its name says that it is Markdown.
     pub is_markdown: bool,
     /// Of the revision that is shown.

@@ -1,6 +1,6 @@
 //! Dreams, as their page shows them.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DreamsPage {
@@ -22,7 +22,7 @@ pub struct DreamsPage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DreamView {
     pub id: i64,
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// The agent whose own it is about.
     pub owner: Option<String>,
     /// That it read; some may be gone.
@@ -43,7 +43,7 @@ pub struct DreamtOf {
     pub id: i64,
     pub session: Option<i64>,
     pub short: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,5 +83,5 @@ pub struct ProposalSide {
     pub word: &'static str,
     pub is_confirmed: bool,
     /// When it was last said.
-    pub said: Moment,
+    pub said: OffsetDateTime,
 }

@@ -2,8 +2,9 @@
 //! pages say about vectors. A key is never among them: only that there is one.
 
 use super::{
-    EffectiveProvider, EndpointView, JobsLine, Moment, OperatorRow, ServerStorage, SystemChatView,
+    EffectiveProvider, EndpointView, JobsLine, OperatorRow, ServerStorage, SystemChatView,
 };
+use time::OffsetDateTime;
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub struct SpaceView {
     pub dimensions: Option<i32>,
     /// `None` where its model gives no token vectors.
     pub late: Option<LateView>,
-    pub since: Moment,
+    pub since: OffsetDateTime,
 }
 
 /// How it stands with late interaction.
@@ -96,7 +97,7 @@ pub struct Rebuild {
     /// `None` until it can be told.
     pub rate_per_second: Option<f64>,
     pub seconds_left: Option<i64>,
-    pub started: Moment,
+    pub started: OffsetDateTime,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,13 +174,13 @@ pub struct EvaluationOffer {
     /// At each of the two models.
     pub embedding_tokens: i64,
     pub chat_tokens: i64,
-    pub until: Moment,
+    pub until: OffsetDateTime,
 }
 
 /// How well the person's own memory was found after a rebuild, and before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredView {
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// Each about one memory.
     pub questions: i32,
     /// Of them, put by the chat model.
@@ -303,7 +304,7 @@ pub struct ItemEmbedding {
     /// Stretches of its text, each with a vector of its own; and those that have theirs.
     pub passages: i64,
     pub passages_ready: i64,
-    pub updated: Option<Moment>,
+    pub updated: Option<OffsetDateTime>,
 }
 
 /// Why an item would surface: by which words, and for a query that was asked.

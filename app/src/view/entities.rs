@@ -1,7 +1,7 @@
 //! The types of the pages of entities: the list, one entity with its relations along time,
 //! and the graph.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// What the address of `/entities` says: `?q=&type=&sort=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct EntityRow {
     pub is_user: bool,
     pub mentions: i64,
     pub relations: i64,
-    pub last_seen: Option<Moment>,
+    pub last_seen: Option<OffsetDateTime>,
 }
 
 /// Two that may be one. Merged, the first stays.
@@ -118,7 +118,7 @@ pub struct RelationSource {
     pub sentence: Option<String>,
     /// "stated by you", "stated by an agent"
     pub whose: &'static str,
-    pub at: Moment,
+    pub at: OffsetDateTime,
     pub item: Option<i64>,
     /// Of a session, and the message's position there.
     pub session: Option<(i64, Option<i32>)>,
@@ -146,7 +146,7 @@ pub struct MentionedIn {
     pub item_type: String,
     /// Its beginning.
     pub words: String,
-    pub created: Moment,
+    pub created: OffsetDateTime,
 }
 
 /// What was decided about an entity.
@@ -158,8 +158,8 @@ pub struct EntityDecision {
     /// The other entity that it is about: its number and name.
     pub other: Option<(i64, String)>,
     pub by_person: bool,
-    pub at: Moment,
-    pub undone: Option<Moment>,
+    pub at: OffsetDateTime,
+    pub undone: Option<OffsetDateTime>,
     /// It is the latest that stands.
     pub can_undo: bool,
 }
@@ -173,8 +173,8 @@ pub struct EntityPage {
     /// Most mentioned first; its own name may be one of them.
     pub names: Vec<EntityName>,
     pub mentions: i64,
-    pub first_seen: Option<Moment>,
-    pub last_seen: Option<Moment>,
+    pub first_seen: Option<OffsetDateTime>,
+    pub last_seen: Option<OffsetDateTime>,
     /// Current first.
     pub relations: Vec<RelationView>,
     /// The day at which the axis of their bars begins; it ends today.

@@ -1,7 +1,7 @@
 //! The types of Settings › Fading, and of how strong one memory is.
 
-use super::Moment;
 use crate::words::count;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FadingPage {
@@ -33,7 +33,7 @@ pub struct FadingRow {
     pub beginning: String,
     /// 0 to 100
     pub strength: i64,
-    pub used: Moment,
+    pub used: OffsetDateTime,
     pub uses: i64,
 }
 
@@ -43,7 +43,7 @@ pub struct FadedRow {
     pub id: i64,
     pub item_type: &'static str,
     pub beginning: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }
 
 /// How strong a memory is, and why.
@@ -53,9 +53,9 @@ pub struct ItemStrength {
     pub percent: i64,
     pub uses: i64,
     /// The last of them.
-    pub used: Option<Moment>,
+    pub used: Option<OffsetDateTime>,
     /// When it is weaker than the threshold, if nobody uses it.
-    pub fades: Option<Moment>,
+    pub fades: Option<OffsetDateTime>,
     /// In days; `None`: it never fades.
     pub half_life: Option<i64>,
     /// The half-life is set for this memory alone.

@@ -1,7 +1,7 @@
 //! The types of Admin › Jobs: how everybody's work stands, in numbers and sentences. Whose
 //! it is, but for a user's number, and what it is about is not among them.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobsPage {
@@ -29,7 +29,7 @@ pub struct JobRow {
     pub running: i64,
     pub can_pause: bool,
     /// Since when.
-    pub paused: Option<Moment>,
+    pub paused: Option<OffsetDateTime>,
 }
 
 /// A time of day in each user's time zone, as it is in force.
@@ -45,7 +45,7 @@ pub struct ScheduleView {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastRun {
-    pub ended: Moment,
+    pub ended: OffsetDateTime,
     /// "1.2 s"
     pub took: String,
     pub has_failed: bool,
@@ -59,7 +59,7 @@ pub enum NextRun {
     /// Nothing is due, or the job is paused.
     None,
     Now,
-    At(Moment),
+    At(OffsetDateTime),
 }
 
 /// A job's runs that failed and wait for their next.
@@ -79,7 +79,7 @@ pub struct FailedRun {
     pub attempts: i64,
     /// One sentence.
     pub problem: String,
-    pub next_try: Option<Moment>,
+    pub next_try: Option<OffsetDateTime>,
 }
 
 /// Everybody's vectors.
@@ -90,7 +90,7 @@ pub struct VectorsView {
     pub failed_users: i64,
     /// Vectors that wait, and since when the first does.
     pub pending: i64,
-    pub pending_since: Option<Moment>,
+    pub pending_since: Option<OffsetDateTime>,
     /// Spaces whose provider searches leave alone just now.
     pub open_breakers: i64,
     pub troubles: Vec<TroubleRow>,
@@ -103,7 +103,7 @@ pub struct TroubleRow {
     /// One sentence.
     pub problem: String,
     pub users: i64,
-    pub next_try: Option<Moment>,
+    pub next_try: Option<OffsetDateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What was learned, as its page shows it.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LearnedPage {
@@ -39,7 +39,7 @@ pub struct LearnedRow {
     pub quote: Option<String>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
-    pub created: Moment,
+    pub created: OffsetDateTime,
 }
 
 /// An agent's open proposal: to archive a memory, or to replace it by another.
@@ -53,7 +53,7 @@ pub struct ProposedRow {
     pub instead: Option<(i64, String)>,
     /// Why the agent did not change it itself.
     pub why: &'static str,
-    pub proposed: Moment,
+    pub proposed: OffsetDateTime,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The types of Settings › Secrets.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecretsPage {
@@ -25,7 +25,7 @@ pub struct SecretRow {
     pub field: String,
     /// `None`: a person or an import.
     pub agent: Option<String>,
-    pub last: Moment,
+    pub last: OffsetDateTime,
     pub count: i64,
     pub is_allowed: bool,
 }

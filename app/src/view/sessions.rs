@@ -1,7 +1,8 @@
 //! The types of the pages of sessions: the list, and one with its ledger and
 //! what was said.
 
-use super::{Moment, Retired};
+use super::Retired;
+use time::OffsetDateTime;
 
 /// What the address of `/sessions` says: `?agent=&state=&outcome=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub struct SessionRow {
     pub agent: String,
     pub is_open: bool,
     pub messages: i64,
-    pub last_message: Moment,
+    pub last_message: OffsetDateTime,
     /// The newest row of its ledger.
     pub ledger: Option<LedgerRow>,
     /// What it was about of late, in one sentence.
@@ -86,7 +87,7 @@ pub struct LedgerRow {
     /// Without a model.
     pub is_fallback: bool,
     pub attempts: i64,
-    pub next_try: Option<Moment>,
+    pub next_try: Option<OffsetDateTime>,
     /// It failed or was skipped, and nobody is at it: its person may have it read again.
     pub may_be_read_again: bool,
     /// Due at this moment.
@@ -96,8 +97,8 @@ pub struct LedgerRow {
     pub tokens: (i64, i64),
     /// "1.2 s"
     pub duration: String,
-    pub created: Moment,
-    pub ended: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub ended: Option<OffsetDateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ pub struct MessageView {
     /// Of a tool's message: the tool's name, where its call is on the page.
     pub tool: Option<String>,
     /// When it was said, or came in.
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }
 
 /// A memory that came of a session.
@@ -139,9 +140,9 @@ pub struct SessionPage {
     pub id: i64,
     pub external_id: String,
     pub agent: String,
-    pub created: Moment,
+    pub created: OffsetDateTime,
     /// When it was completed and why: `asked`, `another`, `still`, `nightly`. None while it is open.
-    pub completed: Option<(Moment, &'static str)>,
+    pub completed: Option<(OffsetDateTime, &'static str)>,
     pub message_count: i32,
     /// Those since the last completion.
     pub new_count: i32,

@@ -1,6 +1,6 @@
 //! What is stored, in words of binary units: on Your data, Admin and Admin › Users.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// What one person stores.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct StorageView {
     /// What takes most: its name and how much, in words.
     pub parts: Vec<(&'static str, String)>,
     /// `None`: not yet.
-    pub counted: Option<Moment>,
+    pub counted: Option<OffsetDateTime>,
 }
 
 /// Of the server, for admins.

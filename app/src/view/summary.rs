@@ -1,6 +1,6 @@
 //! The types of the page Summary.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// How it stands with the writing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct SourceItem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryText {
     pub paragraphs: Vec<String>,
-    pub made: Moment,
+    pub made: OffsetDateTime,
     pub model: Option<String>,
     /// Those that it stands on.
     pub items: Vec<SourceItem>,
@@ -52,7 +52,7 @@ pub struct SummaryPage {
     pub can_be_written: bool,
     /// Of a failure, or why there is none: one sentence.
     pub reason: Option<String>,
-    pub next_try: Option<Moment>,
+    pub next_try: Option<OffsetDateTime>,
     /// The next try is due at this moment.
     pub is_due: bool,
 }

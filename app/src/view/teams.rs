@@ -1,6 +1,6 @@
 //! Teams: what the page of agents shows of one, and where an invitation's link leads.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 /// Of one agent, as a leader and as a member.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ pub struct TeamMate {
     pub agent: String,
     /// Whose it is, where that is somebody else.
     pub person: Option<String>,
-    pub since: Moment,
+    pub since: OffsetDateTime,
     /// The leader lets members write nothing.
     pub is_read_only: bool,
 }

@@ -1,6 +1,7 @@
 //! What changed in a memory, by day, as its page shows it.
 
-use super::{Moment, RelationBar};
+use super::RelationBar;
+use time::OffsetDateTime;
 
 /// What the address of `/timeline` says: `?day=2026-03-03&before=…&from=2026-03-01&until=2026-03-31`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +76,7 @@ pub struct HappeningRow {
     pub session: Option<i64>,
     pub about: MemoryLine,
     pub instead: Option<MemoryLine>,
-    pub at: Moment,
+    pub at: OffsetDateTime,
 }
 
 /// A memory or an entity, and where its page is.

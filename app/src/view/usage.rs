@@ -1,6 +1,7 @@
 //! The types of the page of used and unused memories.
 
-use super::{MemoryLine, Moment};
+use super::MemoryLine;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsagePage {
@@ -11,7 +12,7 @@ pub struct UsagePage {
     /// With how often each was used.
     pub most_used: Vec<(MemoryLine, i64)>,
     /// With when each was added, oldest first.
-    pub never_used: Vec<(MemoryLine, Moment)>,
+    pub never_used: Vec<(MemoryLine, OffsetDateTime)>,
     /// All active memories, and those among them that were never used.
     pub active: i64,
     pub unused: i64,

@@ -1,7 +1,8 @@
 //! The types of Admin › Users and of the page that an invitation's link opens.
 //! No memory is among them; of how much there is, the bytes alone.
 
-use super::{Moment, StorageList};
+use super::StorageList;
+use time::OffsetDateTime;
 
 /// What the address of `/admin/users` says: `?q=&before=&operator=&external_id=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub struct PersonRow {
     pub is_disabled: bool,
     /// The admin who looks at the page.
     pub is_oneself: bool,
-    pub created: Moment,
-    pub last_sign_in: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub last_sign_in: Option<OffsetDateTime>,
     /// What they store, in words; `None`: not counted yet.
     pub stored: Option<String>,
 }
@@ -73,14 +74,14 @@ pub struct InvitationRow {
     pub state: InvitationState,
     pub invited_by: Option<String>,
     pub used_by: Option<String>,
-    pub created: Moment,
-    pub expires: Moment,
+    pub created: OffsetDateTime,
+    pub expires: OffsetDateTime,
 }
 
 /// One change to an account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdminEventRow {
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// An address, "the command line", or "somebody whose account is gone".
     pub who: String,
     /// "disabled", "invited a member", …
@@ -94,12 +95,12 @@ pub struct InvitationPage {
     /// Whom it is bound to; `None`: they choose an address.
     pub email: Option<String>,
     pub is_admin: bool,
-    pub expires: Moment,
+    pub expires: OffsetDateTime,
 }
 
 /// A link that sets a new password, and can be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResetPage {
     pub email: String,
-    pub expires: Moment,
+    pub expires: OffsetDateTime,
 }

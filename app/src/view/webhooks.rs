@@ -1,6 +1,6 @@
 //! The types of Settings › Webhooks.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebhooksPage {
@@ -18,12 +18,12 @@ pub struct WebhookRow {
     pub state: &'static str,
     pub events: Vec<&'static str>,
     pub includes_text: bool,
-    pub created: Moment,
-    pub delivered: Option<Moment>,
-    pub failing_since: Option<Moment>,
-    pub next_try: Option<Moment>,
+    pub created: OffsetDateTime,
+    pub delivered: Option<OffsetDateTime>,
+    pub failing_since: Option<OffsetDateTime>,
+    pub next_try: Option<OffsetDateTime>,
     /// The old secret signs too until then.
-    pub old_secret_until: Option<Moment>,
+    pub old_secret_until: Option<OffsetDateTime>,
     /// Newest first.
     pub deliveries: Vec<DeliveryRow>,
 }
@@ -31,7 +31,7 @@ pub struct WebhookRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeliveryRow {
     pub event: String,
-    pub at: Moment,
+    pub at: OffsetDateTime,
     /// "200"; empty if there was no answer.
     pub status: String,
     pub took_ms: i32,

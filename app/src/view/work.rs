@@ -1,6 +1,6 @@
 //! What is being done for one person, as its page shows it.
 
-use super::Moment;
+use time::OffsetDateTime;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkPage {
@@ -18,7 +18,7 @@ pub struct Scheduled {
     /// "every day at 04:00"
     pub when: String,
     /// `None`: it leaves no note of that, or was not yet.
-    pub last: Option<Moment>,
+    pub last: Option<OffsetDateTime>,
     pub standing: Standing,
     /// The page that switches it, and its name.
     pub switch: (&'static str, &'static str),
@@ -46,5 +46,5 @@ pub struct Task {
     /// What stands in the way: a sentence.
     pub problem: Option<String>,
     /// Not before then.
-    pub next: Option<Moment>,
+    pub next: Option<OffsetDateTime>,
 }

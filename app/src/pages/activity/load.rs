@@ -103,7 +103,7 @@ impl Page {
         let rows = self.state.activity.list(viewer.user_id, filter).await;
         let readings = rows.map_err(database)?.into_iter().map(|row| Reading {
             agent: name(&row),
-            at: self.moment(row.at),
+            at: row.at,
             tool: row.tool,
         });
         Ok(readings.collect())
@@ -133,7 +133,7 @@ impl Page {
             id: row.id,
             tool: row.tool.clone(),
             agent: name(row),
-            at: self.moment(row.at),
+            at: row.at,
             day: self.day_of(row.at),
             time: row.at.format(format_description!("[hour]:[minute]")).unwrap_or_default(),
             problem: Some(row.outcome.clone()).filter(|outcome| outcome != OK),

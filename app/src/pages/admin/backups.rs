@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
 use crate::forms::{FormName, FormState};
 use crate::islands::LiveProgress;
-use crate::page::Page;
+use crate::page::{Page, asked};
 use crate::view::{BackupRow, BackupsPage, Verification};
 
 const PATH: &str = "/admin/backups";
@@ -77,14 +77,14 @@ fn Files(page: BackupsPage) -> impl IntoView {
     let failed = page.problem.clone().map(|(problem, at)| {
         view! {
             <p role="alert">
-                <StateBadge state="failed" /> " " <When moment=at /> ": " {problem}
+                <StateBadge state="failed" /> " " <When at=at /> ": " {problem}
             </p>
         }
     });
     let next = page.next.clone().map(|moment| {
         view! {
             <p class="hint">
-                "The next one is made " <When moment />
+                "The next one is made " <When at=moment />
                 ". Kept are the newest of each of the last 7 days with a backup and of 4 weeks, and the newest 3."
             </p>
         }
@@ -144,7 +144,9 @@ fn line(page: &BackupsPage) -> String {
     };
     match page.backups.first() {
         None => format!("There is no backup yet.{state}"),
-        Some(last) => format!("The last backup was made {}.{state}", last.made.relative),
+        Some(last) => {
+            format!("The last backup was made {}.{state}", asked().moment(last.made).relative)
+        }
     }
 }
 
@@ -181,14 +183,14 @@ fn Row(backup: BackupRow) -> impl IntoView {
         Verification::Passed(moment) => view! {
             <StateBadge state="done" />
             " "
-            <When moment />
+            <When at=moment />
         }
         .into_any(),
         Verification::Failed { at, problem } => view! {
             <span class="job-last">
                 <StateBadge state="failed" />
                 " "
-                <When moment=at />
+                <When at=at />
                 <span class="job-about">{problem}</span>
             </span>
         }
@@ -200,7 +202,7 @@ fn Row(backup: BackupRow) -> impl IntoView {
                 <span class="job-title">{backup.name}</span>
             </th>
             <td data-label="Made">
-                <When moment=backup.made />
+                <When at=backup.made />
             </td>
             <td data-label="Verified">{verified}</td>
             <td data-label="Size" class="number">

@@ -118,14 +118,14 @@ fn Row(job: JobRow) -> impl IntoView {
             <span class="job-paused">
                 <StateBadge state="paused" />
                 " "
-                <When moment=since />
+                <When at=since />
             </span>
         }
     });
     let next = match job.next {
         NextRun::None => "–".into_any(),
         NextRun::Now => "now".into_any(),
-        NextRun::At(moment) => view! { <When moment /> }.into_any(),
+        NextRun::At(moment) => view! { <When at=moment /> }.into_any(),
     };
     let change = job.schedule.map(|_| {
         view! {
@@ -166,7 +166,7 @@ fn last(run: Option<LastRun>) -> AnyView {
     let counts = format!("{} done, {} failed, in {}", count(run.done), count(run.failed), run.took);
     view! {
         <span class="job-last">
-            <When moment=run.ended />
+            <When at=run.ended />
             " "
             <StateBadge state />
             <span class="job-about">{counts}</span>

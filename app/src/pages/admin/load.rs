@@ -32,7 +32,7 @@ impl Page {
         OperatorRow {
             id: operator.id.0,
             name: operator.name,
-            created: self.moment(operator.created_at),
+            created: operator.created_at,
             users: operator.users.into(),
             users_max: operator.users_max.into(),
             pool: operator.pool,

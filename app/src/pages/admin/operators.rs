@@ -116,7 +116,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                     {count(operator.users)} " of " {count(operator.users_max)} " users"
                 </span>
                 {pool}
-                <span>"created " <When moment=operator.created /></span>
+                <span>"created " <When at=operator.created /></span>
             </p>
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>

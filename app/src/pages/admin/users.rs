@@ -154,7 +154,7 @@ fn People(
 fn Person(person: PersonRow) -> impl IntoView {
     let email = person.email.clone();
     let signed_in = match person.last_sign_in {
-        Some(moment) => view! { "signed in " <When moment /> }.into_any(),
+        Some(moment) => view! { "signed in " <When at=moment /> }.into_any(),
         None => "never signed in".into_any(),
     };
     let steps = match person.is_oneself {
@@ -169,7 +169,7 @@ fn Person(person: PersonRow) -> impl IntoView {
                 {person.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
             </div>
             <p class="token-facts">
-                <span>"created " <When moment=person.created /></span>
+                <span>"created " <When at=person.created /></span>
                 <span>{signed_in}</span>
                 {person.stored.map(|size| view! { <span>"stores " {size}</span> })}
             </p>
@@ -391,7 +391,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
     let used_by = used_by.map(|user| view! { <span>"created " <bdi>{user}</bdi></span> });
     let ends = match invitation.state {
         InvitationState::Open => {
-            Some(view! { <span>"expires " <When moment=invitation.expires /></span> })
+            Some(view! { <span>"expires " <When at=invitation.expires /></span> })
         }
         _ => None,
     };
@@ -427,7 +427,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
                 {invitation.is_admin.then(|| view! { <StateBadge state="admin" /> })}
             </div>
             <p class="token-facts">
-                <span>"created " <When moment=invitation.created /></span>
+                <span>"created " <When at=invitation.created /></span>
                 {by}
                 {used_by}
                 {ends}
@@ -454,7 +454,7 @@ fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
                         {event.what}
                         {event.whom.map(|whom| view! { " " <bdi>{whom}</bdi> })}
                         ", "
-                        <When moment=event.at />
+                        <When at=event.at />
                     </li>
                 }
             })

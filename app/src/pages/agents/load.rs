@@ -39,12 +39,10 @@ impl Page {
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
             is_active: is_active(&tokens),
             team: teams.remove(&agent.id.0).unwrap_or_default(),
-            undone: undone
-                .get(&agent.id.0)
-                .map(|made| (self.moment(made.made_at), self.moment(made.since))),
+            undone: undone.get(&agent.id.0).map(|made| (made.made_at, made.since)),
             id: agent.id.0,
             name: agent.name,
-            created: self.moment(agent.created_at),
+            created: agent.created_at,
             memory_enabled: agent.memory_enabled,
             profile: agent.profile.as_str(),
             item_count: agent.item_count,
@@ -71,9 +69,9 @@ impl Page {
             id: token.id.0,
             hint: format!("ks_…{}", token.hint),
             scopes: token.scopes,
-            created: self.moment(token.created_at),
-            expires: token.expires_at.map(|at| self.moment(at)),
-            last_used: token.last_used_at.map(|at| self.moment(at)),
+            created: token.created_at,
+            expires: token.expires_at,
+            last_used: token.last_used_at,
         }
     }
 
@@ -89,7 +87,7 @@ impl Page {
             id: tie.id.0,
             agent: tie.other.clone(),
             person: tie.person.clone(),
-            since: self.moment(tie.since),
+            since: tie.since,
             is_read_only: tie.is_read_only,
         };
         let count = |counts: &[(AgentId, i64)], agent: i64| {

@@ -14,8 +14,8 @@ impl Page {
         ConnectedClient {
             name: client.name.clone(),
             host: address.map(|uri| uri.shown()).unwrap_or_default(),
-            since: self.moment(client.since),
-            ends: client.refresh_expires_at.map(|at| self.moment(at)),
+            since: client.since,
+            ends: client.refresh_expires_at,
         }
     }
 

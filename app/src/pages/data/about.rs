@@ -187,7 +187,7 @@ fn Row(row: FoundRow, value: Option<String>, is_chosen: bool) -> impl IntoView {
     view! {
         <li>
             {said} <p class="hint">
-                <When moment=row.at /> " " {link}
+                <When at=row.at /> " " {link}
             </p>
         </li>
     }

@@ -100,7 +100,7 @@ fn Last(import: ImportProgress) -> impl IntoView {
         }
         ImportState::Done => view! {
             <p>
-                "The last import, " <When moment=import.started.clone() /> ": "
+                "The last import, " <When at=import.started.clone() /> ": "
                 <span data-progress-line="">{line}</span> ". " {import.whose}
             </p>
         }

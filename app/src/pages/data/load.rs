@@ -94,8 +94,8 @@ impl Asked {
                 .due_at
                 .map(|at| whole_ms(at - self.state.clock.now()))
                 .filter(|ms| *ms > 0),
-            requested: self.moment(receipt.requested_at),
-            finished: receipt.finished_at.map(|at| self.moment(at)),
+            requested: receipt.requested_at,
+            finished: receipt.finished_at,
         }
     }
 }
@@ -151,7 +151,7 @@ impl Page {
                 }
                 None => "",
             },
-            started: self.moment(import.started_at),
+            started: import.started_at,
         }
     }
 

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::components::not_found;
 use crate::components::{Progress, Renewal, Section, StateBadge, When, count};
 use crate::islands::{LiveProgress, UndoTime};
-use crate::page::Asked;
+use crate::page::{Asked, asked};
 use crate::view::{ErasedKind, Receipt};
 
 const LOOK_SECONDS: u32 = 1;
@@ -33,7 +33,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
             view! {
                 <li>
                     <a href=format!("/erased/{}", receipt.id)>{what}</a>
-                    <When moment=receipt.requested />
+                    <When at=receipt.requested />
                 </li>
             }
         });
@@ -116,11 +116,11 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             }
         })
         .collect_view();
-    let when = receipt.finished.clone().map(|moment| {
+    let when = receipt.finished.clone().map(|at| {
         view! {
             <div>
                 <dt>"Finished"</dt>
-                <dd>{moment.exact}</dd>
+                <dd>{asked().moment(at).exact}</dd>
             </div>
         }
     });
@@ -203,7 +203,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                     </div>
                     <div>
                         <dt>"Requested"</dt>
-                        <dd>{receipt.requested.exact.clone()}</dd>
+                        <dd>{asked().moment(receipt.requested).exact}</dd>
                     </div>
                     {when}
                 </dl>

@@ -22,7 +22,7 @@ pub fn Storage(storage: StorageView) -> impl IntoView {
         })
         .collect_view();
     let counted = match storage.counted {
-        Some(moment) => view! { "Counted " <When moment /> "." }.into_any(),
+        Some(moment) => view! { "Counted " <When at=moment /> "." }.into_any(),
         None => "It is counted in a moment.".into_any(),
     };
     view! {

@@ -61,10 +61,10 @@ impl Page {
             id: document.id,
             name,
             bytes: document.bytes.into(),
-            changed: self.moment(document.updated_at),
+            changed: document.updated_at,
             word: other_word(document.trust),
             owner: document.owner,
-            deleted: document.archived_at.map(|at| self.moment(at)),
+            deleted: document.archived_at,
         }
     }
 
@@ -115,9 +115,9 @@ impl Page {
             whose: whose(document.trust),
             word: other_word(document.trust),
             owner: document.owner.clone(),
-            created: self.moment(document.created_at),
-            changed: self.moment(document.updated_at),
-            deleted: document.archived_at.map(|at| self.moment(at)),
+            created: document.created_at,
+            changed: document.updated_at,
+            deleted: document.archived_at,
             path: document.path.as_str().to_owned(),
             is_markdown,
             body,
@@ -137,7 +137,7 @@ impl Page {
             event: in_words(one, before),
             actor: actor(one),
             word: other_word(one.trust),
-            at: self.moment(one.at),
+            at: one.at,
         });
         rows.collect()
     }

@@ -65,7 +65,7 @@ fn Missing() -> impl IntoView {
 fn Whole(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
     let deleted = page.deleted.clone().map(|moment| {
         view! {
-            <p class="aside">"It was deleted " <When moment /> ": agents no longer see it."</p>
+            <p class="aside">"It was deleted " <When at=moment /> ": agents no longer see it."</p>
         }
     });
     let changes = page
@@ -100,7 +100,7 @@ fn Whole(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
 #[component]
 fn About(page: DocumentPage) -> impl IntoView {
     let by = view! {
-        <When moment=page.changed.clone() />
+        <When at=page.changed.clone() />
         " by "
         <bdi>{page.actor}</bdi>
     };
@@ -110,8 +110,8 @@ fn About(page: DocumentPage) -> impl IntoView {
         ("Trust", page.whose.into_any()),
         ("Size", size(page.bytes).into_any()),
     ];
-    if page.created.iso != page.changed.iso {
-        facts.push(("Created", view! { <When moment=page.created /> }.into_any()));
+    if page.created != page.changed {
+        facts.push(("Created", view! { <When at=page.created /> }.into_any()));
     }
     view! { <Facts facts inline=true /> }.into_any()
 }
@@ -224,7 +224,7 @@ fn Found(id: i64, found: Vec<Reading>, kept_days: i64) -> impl IntoView {
                     <span class="event">{event}</span>
                     <span class="actor">"by " <bdi>{reading.agent}</bdi></span>
                     <code class="hint">{reading.tool}</code>
-                    <When moment=reading.at />
+                    <When at=reading.at />
                 </li>
             }
         });

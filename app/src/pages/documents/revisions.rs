@@ -23,7 +23,7 @@ pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
                 </span>
                 <span class="actor">"by " <bdi>{row.actor}</bdi></span>
                 {row.word.map(|whose| view! { <WordBadge whose /> })}
-                <When moment=row.at />
+                <When at=row.at />
             </li>
         }
     });

@@ -68,11 +68,11 @@ impl Page {
             id: one.id.0,
             session: one.session,
             short: one.short,
-            at: self.moment(one.ended_at),
+            at: one.ended_at,
         });
         Ok(DreamView {
             id: dream.id,
-            at: self.moment(dream.dreamt_at),
+            at: dream.dreamt_at,
             owner: dream.owner,
             episodes: dream.episodes,
             read: read.collect(),
@@ -111,7 +111,7 @@ impl Page {
             beginning: side.beginning,
             word: whose(side.trust),
             is_confirmed: side.is_confirmed,
-            said: self.moment(side.stated_at),
+            said: side.stated_at,
         }
     }
 }

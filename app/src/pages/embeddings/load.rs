@@ -109,13 +109,13 @@ impl Page {
             dimensions: embedding.dimensions,
             passages: embedding.passages,
             passages_ready: embedding.passages_ready,
-            updated: embedding.updated_at.map(|at| self.moment(at)),
+            updated: embedding.updated_at,
         }
     }
 
     fn measured_view(&self, measured: Measurement) -> MeasuredView {
         MeasuredView {
-            at: self.moment(measured.at),
+            at: measured.at,
             questions: measured.asked.questions,
             by_model: measured.asked.by_model,
             now: found_view(measured.now),
@@ -138,7 +138,7 @@ impl Page {
                     by_model: estimate.by_model as i64,
                     embedding_tokens: estimate.embedding_tokens as i64,
                     chat_tokens: estimate.chat_tokens as i64,
-                    until: self.moment(until),
+                    until: until,
                 })
             }
         }
@@ -221,7 +221,7 @@ impl Page {
                 model: model_name(&provider.endpoint),
                 dimensions: provider.dimensions,
                 late: None,
-                since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
+                since: system.provider_since.unwrap_or(self.state.clock.now()),
             }),
             offered: system.offered,
             system: EndpointView {
@@ -267,7 +267,7 @@ impl Page {
             model: model_name(&space.settings.endpoint),
             dimensions: space.dimensions,
             late: None,
-            since: self.moment(space.activated_at.unwrap_or(space.created_at)),
+            since: space.activated_at.unwrap_or(space.created_at),
         }
     }
 
@@ -280,7 +280,7 @@ impl Page {
             total: rebuild.counts.total(),
             rate_per_second: rebuild.rate_per_second,
             seconds_left: rebuild.left.map(|left| left.whole_seconds()),
-            started: self.moment(rebuild.started_at),
+            started: rebuild.started_at,
         }
     }
 }

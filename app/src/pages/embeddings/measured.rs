@@ -69,7 +69,7 @@ fn Offer(offer: EvaluationOffer) -> impl IntoView {
             "Questions are generated from your memories, and searched with the old embeddings and the new."
         </p>
         <p class="hint">
-            {cost} " This offer expires " <When moment=offer.until />
+            {cost} " This offer expires " <When at=offer.until />
             ", or when another rebuild starts."
         </p>
         <form class="actions" method="post" action=PATH>
@@ -146,7 +146,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
             {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{before.name.clone()}</bdi> ". " })}
             "Now: " <bdi>{measured.now.name.clone()}</bdi> ". "
             {format!("{} questions, each made from one of your memories without its most distinctive words.", count(questions.into()))}
-            {by_model} " Measured " <When moment=measured.at /> "." {took}
+            {by_model} " Measured " <When at=measured.at /> "." {took}
         </p>
     }
     .into_any()
@@ -235,7 +235,7 @@ fn verdict(measured: &MeasuredView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Moment;
+    use time::OffsetDateTime;
 
     fn verdict_of(now: i32, before: Option<i32>) -> String {
         let found = |n| FoundView {
@@ -244,7 +244,11 @@ mod tests {
             found_by_meaning: [0; 3],
         };
         verdict(&MeasuredView {
-            at: Moment { iso: String::new(), exact: String::new(), relative: String::new() },
+            at: OffsetDateTime {
+                iso: String::new(),
+                exact: String::new(),
+                relative: String::new(),
+            },
             questions: 50,
             by_model: 0,
             now: found(now),

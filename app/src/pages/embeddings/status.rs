@@ -127,7 +127,7 @@ fn Rebuilding(rebuild: Rebuild, from_messages: i64, is_stuck: bool) -> impl Into
         <div class="rebuild">
             <p>
                 "Rebuilding with " <bdi class="theme">{rebuild.model}</bdi> " · " {rebuild.provider}
-                " · started " <When moment=rebuild.started />
+                " · started " <When at=rebuild.started />
             </p>
             <Progress
                 label="Rebuild".to_owned()

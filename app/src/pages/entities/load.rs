@@ -85,7 +85,7 @@ impl Page {
             is_user: entity.is_user,
             mentions: entity.mentions,
             relations: entity.relations,
-            last_seen: entity.last_seen.map(|at| self.moment(at)),
+            last_seen: entity.last_seen,
         }
     }
 
@@ -136,8 +136,8 @@ impl Page {
             is_user: entity.is_user,
             is_protected: entity.is_protected,
             mentions: entity.mentions,
-            first_seen: entity.first_seen.map(|at| self.moment(at)),
-            last_seen: entity.last_seen.map(|at| self.moment(at)),
+            first_seen: entity.first_seen,
+            last_seen: entity.last_seen,
             names: names
                 .into_iter()
                 .map(|alias| EntityName {
@@ -168,7 +168,7 @@ impl Page {
                 Some((at, _)) => format!("{}…", told[..at].trim_end()),
                 None => told.into_owned(),
             },
-            created: self.moment(item.created_at),
+            created: item.created_at,
         }
     }
 
@@ -216,7 +216,7 @@ impl Page {
         RelationSource {
             sentence: evidence.sentence.clone(),
             whose: whose(evidence.trust),
-            at: self.moment(evidence.at),
+            at: evidence.at,
             item: evidence.item.map(|id| id.0),
             session: evidence.session.map(|id| (id, evidence.position)),
         }
@@ -246,8 +246,8 @@ impl Page {
             words,
             other: decision.other_id.zip(decision.other_name),
             by_person: decision.by_person,
-            at: self.moment(decision.at),
-            undone: decision.undone_at.map(|at| self.moment(at)),
+            at: decision.at,
+            undone: decision.undone_at,
             can_undo: latest == Some(decision.id),
         }
     }

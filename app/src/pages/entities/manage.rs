@@ -50,7 +50,7 @@ fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoV
     };
     let undone = decision.undone.map(|moment| {
         view! {
-            <span class="hint">"undone " <When moment /></span>
+            <span class="hint">"undone " <When at=moment /></span>
         }
     });
     let undo = (decision.can_undo && is_manageable).then(|| {
@@ -73,7 +73,7 @@ fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoV
             <span class="actor">{actor}</span>
             {undone}
             {undo}
-            <When moment=decision.at />
+            <When at=decision.at />
         </li>
     }
     .into_any()

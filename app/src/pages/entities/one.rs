@@ -103,7 +103,7 @@ fn About(page: EntityPage) -> impl IntoView {
     facts.push(("Named in", mentions(page.mentions).into_any()));
     for (term, seen) in [("First seen", page.first_seen), ("Last seen", page.last_seen)] {
         if let Some(moment) = seen {
-            facts.push((term, view! { <When moment /> }.into_any()));
+            facts.push((term, view! { <When at=moment /> }.into_any()));
         }
     }
     view! { <Facts facts inline=true /> }.into_any()
@@ -127,7 +127,7 @@ fn Memories(mentions: i64, memories: Vec<MentionedIn>) -> impl IntoView {
                         </a>
                     </div>
                     <div class="row-when">
-                        <When moment=memory.created />
+                        <When at=memory.created />
                     </div>
                 </li>
             }

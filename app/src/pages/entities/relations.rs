@@ -167,7 +167,7 @@ fn Source(source: RelationSource) -> impl IntoView {
                 <span>{source.whose}</span>
                 {memory}
                 {session}
-                <When moment=source.at />
+                <When at=source.at />
             </p>
         </div>
     }

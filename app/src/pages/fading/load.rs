@@ -24,14 +24,14 @@ impl Page {
             item_type: item.item_type.as_str(),
             beginning: beginning(item.beginning, BEGINNING_CHARS),
             strength: percent(item.strength),
-            used: self.moment(item.last_used),
+            used: item.last_used,
             uses: item.access_count,
         });
         let faded = overview.faded.into_iter().map(|item| FadedRow {
             id: item.id.0,
             item_type: item.item_type.as_str(),
             beginning: beginning(item.beginning, BEGINNING_CHARS),
-            at: self.moment(item.at),
+            at: item.at,
         });
         let days = &overview.settings.half_lives;
         let half_lives = HALF_LIVES.iter().map(|(item_type, _)| {
@@ -73,11 +73,8 @@ impl Page {
         ItemStrength {
             percent: percent(strength.value),
             uses: strength.access_count,
-            used: strength
-                .last_accessed
-                .filter(|_| strength.access_count > 0)
-                .map(|at| self.moment(at)),
-            fades: fades_at.map(|at| self.moment(at)),
+            used: strength.last_accessed.filter(|_| strength.access_count > 0),
+            fades: fades_at,
             half_life: strength.half_life_days().map(whole_days),
             is_own: strength.is_own_rate,
             is_on: settings.is_on,

@@ -134,7 +134,7 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
             EmbeddingState::Pending => "Pending since",
             EmbeddingState::Error => "Attempts",
         };
-        facts.push((term, view! { <When moment=updated /> }.into_any()));
+        facts.push((term, view! { <When at=updated /> }.into_any()));
     }
     let error = embedding.error.map(|error| {
         view! {

@@ -56,7 +56,7 @@ impl Page {
                 ProposalReason::Together => "you confirmed another one of its key",
                 ProposalReason::Rate => "too many changes within a minute",
             },
-            proposed: self.moment(one.proposed_at),
+            proposed: one.proposed_at,
         });
         Ok((rows.collect(), has_more))
     }
@@ -72,7 +72,7 @@ impl Page {
             agent: item.agent,
             quote: item.quote,
             said_in: item.said_in,
-            created: self.moment(item.created_at),
+            created: item.created_at,
         }
     }
 }

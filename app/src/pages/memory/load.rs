@@ -135,7 +135,7 @@ impl Page {
             let line = line_of(one.id, one.beginning);
             match (one.instead, one.expires_at, one.uses) {
                 (Some((id, text)), ..) => view.changes.push((line, line_of(id, text))),
-                (None, Some(at), _) => view.expiring.push((line, self.moment(at))),
+                (None, Some(at), _) => view.expiring.push((line, at)),
                 (None, None, uses) => view.used.push((line, uses.unwrap_or_default())),
             }
         }

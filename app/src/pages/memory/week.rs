@@ -21,7 +21,7 @@ pub fn Week(week: Option<WeekView>) -> impl IntoView {
             }
         });
         let expiring = week.expiring.into_iter();
-        let expiring = expiring.map(|(line, at)| view! { <li>{link(line)} " " <span class="hint">"expires " <When moment=at /></span></li> });
+        let expiring = expiring.map(|(line, at)| view! { <li>{link(line)} " " <span class="hint">"expires " <When at=at /></span></li> });
         let used = week.used.into_iter().map(|(line, n)| {
             let times = match n {
                 1 => "used once".to_owned(),

@@ -18,7 +18,7 @@ impl Page {
             rule: finding.rule,
             field: finding.field,
             agent: finding.agent,
-            last: self.moment(finding.last_at),
+            last: finding.last_at,
             count: finding.count,
             is_allowed: finding.is_allowed,
         });

@@ -73,7 +73,7 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
         _ if row.is_next => view! { <span>"It is being read again."</span> }.into_any(),
         Some(next) => view! {
             <span>
-                "Next attempt " <When moment=next />
+                "Next attempt " <When at=next />
             </span>
         }
         .into_any(),
@@ -107,7 +107,7 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
             <p class="badges">
                 <OutcomeBadge outcome=row.outcome />
                 <span class="number">{stretch.clone()}</span>
-                <When moment=when />
+                <When at=when />
             </p>
             <p dir="auto">{words}</p>
             {notes.into_iter().map(|note| view! { <p class="hint">{note}</p> }).collect_view()}

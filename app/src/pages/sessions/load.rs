@@ -85,8 +85,8 @@ impl Page {
         let ledger = found.ledger.iter();
         Ok(Some(SessionPage {
             id: session_id,
-            created: self.moment(session.created_at),
-            completed: session.completed.map(|(at, why)| (self.moment(at), why.as_str())),
+            created: session.created_at,
+            completed: session.completed.map(|(at, why)| (at, why.as_str())),
             message_count: session.message_count,
             new_count: session.message_count - session.ledger_position,
             episodes: told.collect(),
@@ -117,7 +117,7 @@ impl Page {
             agent: session.agent.clone(),
             is_open: session.state == SessionState::Open,
             messages: session.message_count.into(),
-            last_message: self.moment(session.last_sent_at.unwrap_or(session.last_message_at)),
+            last_message: session.last_sent_at.unwrap_or(session.last_message_at),
             ledger: session.extraction.as_ref().map(|row| self.ledger_row(row)),
             about: None,
         }
@@ -151,12 +151,12 @@ impl Page {
             skipped_chars: counts.skipped_chars,
             is_fallback: row.is_fallback,
             attempts: row.attempts.into(),
-            next_try: row.next_try_at.map(|at| self.moment(at)),
+            next_try: row.next_try_at,
             model: row.model.clone(),
             tokens: (counts.tokens_in, counts.tokens_out),
             duration: duration(counts.duration_ms),
-            created: self.moment(row.created_at),
-            ended: row.ended_at.map(|at| self.moment(at)),
+            created: row.created_at,
+            ended: row.ended_at,
         }
     }
 
@@ -175,7 +175,7 @@ impl Page {
                 position: message.position,
                 role: message.role.as_str(),
                 tool: answers.and_then(|id| names.get(id).cloned()),
-                at: self.moment(message.said_at()),
+                at: message.said_at(),
                 content: message.content,
                 tool_calls: message
                     .tool_calls

@@ -133,7 +133,7 @@ fn About(episodes: Vec<EpisodeView>) -> impl IntoView {
 fn Provenance(page: SessionPage) -> impl IntoView {
     let mut facts: Vec<Fact> = vec![
         ("Agent", view! { <bdi>{page.agent}</bdi> }.into_any()),
-        ("Begun", view! { <When moment=page.created /> }.into_any()),
+        ("Begun", view! { <When at=page.created /> }.into_any()),
     ];
     if let Some((at, why)) = page.completed {
         let why = match why {
@@ -143,7 +143,7 @@ fn Provenance(page: SessionPage) -> impl IntoView {
             _ => "completed at night",
         };
         let completed = view! {
-            <When moment=at />
+            <When at=at />
             {format!(": {why}")}
         };
         facts.push(("Completed", completed.into_any()));
@@ -364,7 +364,7 @@ fn Message(message: MessageView, memories: Vec<i64>) -> impl IntoView {
                     {format!("{}", message.position)}
                     <span class="visually-hidden">": link to this message"</span>
                 </a>
-                <When moment=message.at />
+                <When at=message.at />
             </p>
             {content}
             {calls}

@@ -39,14 +39,14 @@ impl Page {
             state,
             reason,
             is_due: next_try.is_some_and(|at| at <= now),
-            next_try: next_try.map(|at| self.moment(at)),
+            next_try: next_try,
         })
     }
 
     fn summary_text(&self, told: summary::SummaryText) -> SummaryText {
         SummaryText {
             paragraphs: told.text.split("\n\n").map(str::to_owned).collect(),
-            made: self.moment(told.made_at),
+            made: told.made_at,
             model: told.model,
             items: told.items.into_iter().map(source_item).collect(),
             items_total: told.facts_total,

@@ -124,7 +124,7 @@ impl Page {
                 href: format!("/memory/{item}"),
                 text: beginning(text, timeline::CHARS_MAX),
             }),
-            at: self.moment(one.at),
+            at: one.at,
         }
     }
 

@@ -24,11 +24,7 @@ impl Page {
             agents,
             themes,
             most_used: usage.most_used.iter().map(|i| (line(i), i.uses)).collect(),
-            never_used: usage
-                .never_used
-                .iter()
-                .map(|i| (line(i), self.moment(i.created_at)))
-                .collect(),
+            never_used: usage.never_used.iter().map(|i| (line(i), i.created_at)).collect(),
             active: usage.active,
             unused: usage.unused,
             days: KEPT_DAYS,

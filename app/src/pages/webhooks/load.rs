@@ -23,7 +23,7 @@ impl Page {
 
     fn webhook_row(&self, webhook: Webhook, deliveries: Vec<Delivery>) -> WebhookRow {
         let (now, events) = (self.state.clock.now(), webhook.events.into_iter());
-        let moment = |at| self.moment(at);
+        let moment = |at| at;
         WebhookRow {
             id: webhook.id,
             url: webhook.url,
@@ -45,7 +45,7 @@ impl Page {
     fn delivery_row(&self, delivery: Delivery) -> DeliveryRow {
         DeliveryRow {
             event: delivery.event,
-            at: self.moment(delivery.at),
+            at: delivery.at,
             status: delivery.status.map_or(String::new(), |s| s.to_string()),
             took_ms: delivery.took_ms,
             problem: delivery.problem,

@@ -105,7 +105,7 @@ impl Page {
                     "dream" => "after sessions have ended".to_owned(),
                     _ => self.schedule_of(name).await?,
                 },
-                last: last.map(|(_, at)| self.moment(*at)),
+                last: last.map(|(_, at)| *at),
                 standing,
                 switch,
             });
@@ -161,7 +161,7 @@ impl Page {
                 texts(all.memories, all.from_messages)
             ),
             problem,
-            next: next.map(|at| self.moment(at)),
+            next: next,
         }))
     }
 
@@ -212,7 +212,7 @@ impl Page {
                 (n, false) => format!("{} are waiting to be read.", sessions(n)),
             },
             problem: unread.reason.map(|why| sentence(&why)),
-            next: unread.next_at.map(|at| self.moment(at)),
+            next: unread.next_at,
         }))
     }
 

@@ -30,13 +30,13 @@ impl Page {
         let is_on = folder.is_some() || !listed.is_empty();
         Ok(BackupsPage {
             folder: folder.map(|folder| folder.display().to_string()),
-            next: is_on.then(|| self.moment(backup::next_night(self.state.clock.now()))),
+            next: is_on.then(|| backup::next_night(self.state.clock.now())),
             is_making: is_on && state.asked_at.is_some(),
             is_verifying: is_on && state.verify_asked_at.is_some(),
             problem: state
                 .problem
                 .zip(state.problem_at)
-                .map(|(problem, at)| (sentence(&problem), self.moment(at))),
+                .map(|(problem, at)| (sentence(&problem), at)),
             backups: listed.into_iter().map(|one| self.backup_row(one)).collect(),
         })
     }
@@ -44,15 +44,15 @@ impl Page {
     fn backup_row(&self, backup: ListedBackup) -> BackupRow {
         BackupRow {
             name: backup.name,
-            made: self.moment(backup.made_at),
+            made: backup.made_at,
             size: size(backup.bytes),
             version: backup.version,
             rows: backup.rows_total,
             verification: match (backup.verified_at, backup.verify_problem) {
                 (None, _) => Verification::Never,
-                (Some(at), None) => Verification::Passed(self.moment(at)),
+                (Some(at), None) => Verification::Passed(at),
                 (Some(at), Some(problem)) => {
-                    Verification::Failed { at: self.moment(at), problem: sentence(&problem) }
+                    Verification::Failed { at: at, problem: sentence(&problem) }
                 }
             },
         }

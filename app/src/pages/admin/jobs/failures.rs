@@ -83,7 +83,7 @@ fn Run(run: FailedRun) -> impl IntoView {
         1 => "1 attempt".to_owned(),
         n => format!("{} attempts", count(n)),
     };
-    let next = run.next_try.map(|moment| view! { " Next attempt " <When moment /> "." });
+    let next = run.next_try.map(|moment| view! { " Next attempt " <When at=moment /> "." });
     view! { <li>{format!("{who}: {attempts}: {}.", run.problem.trim_end_matches('.'))} {next}</li> }
         .into_any()
 }

@@ -65,7 +65,7 @@ impl Page {
         let next = match (counts.and_then(|counts| counts.next_at), waiting) {
             _ if state.paused_at.is_some() => NextRun::None,
             (_, 1..) => NextRun::Now,
-            (Some(at), _) => NextRun::At(self.moment(at)),
+            (Some(at), _) => NextRun::At(at),
             (None, _) => NextRun::None,
         };
         JobRow {
@@ -75,7 +75,7 @@ impl Page {
             when: state.when(),
             schedule: state.job.schedule.map(|default| schedule_view(state, default)),
             last: state.last.as_ref().map(|run| LastRun {
-                ended: self.moment(run.ended_at),
+                ended: run.ended_at,
                 took: lasted(run.took_ms),
                 has_failed: run.has_failed,
                 done: run.done,
@@ -85,7 +85,7 @@ impl Page {
             waiting,
             running,
             can_pause: state.job.can_pause(),
-            paused: state.paused_at.map(|at| self.moment(at)),
+            paused: state.paused_at,
         }
     }
 
@@ -100,7 +100,7 @@ impl Page {
                     user: (run.user != SERVER).then_some(run.user.0),
                     attempts: run.attempts.into(),
                     problem: run.problem.clone(),
-                    next_try: run.run_at.map(|at| self.moment(at)),
+                    next_try: run.run_at,
                 })
                 .collect(),
         }
@@ -114,7 +114,7 @@ impl Page {
             failed_items: open.failed,
             failed_users: open.failed_users,
             pending: open.pending,
-            pending_since: open.pending_since.map(|at| self.moment(at)),
+            pending_since: open.pending_since,
             open_breakers: i64::try_from(embeddings.count_open_breakers()).unwrap_or(i64::MAX),
             troubles: troubles.into_iter().map(|t| self.trouble_row(t)).collect(),
         })
@@ -132,7 +132,7 @@ impl Page {
             provider: provider.to_owned(),
             problem: trouble.problem,
             users: trouble.users,
-            next_try: trouble.next_try.map(|at| self.moment(at)),
+            next_try: trouble.next_try,
         }
     }
 }

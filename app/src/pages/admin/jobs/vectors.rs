@@ -16,7 +16,7 @@ pub fn Vectors(vectors: VectorsView) -> impl IntoView {
     };
     let is_empty = state == "ready";
     let since =
-        vectors.pending_since.clone().map(|moment| view! { " Oldest: " <When moment /> "." });
+        vectors.pending_since.clone().map(|moment| view! { " Oldest: " <When at=moment /> "." });
     view! {
         <section class="part" id="vectors" aria-labelledby="vectors-title">
             <div class="title-row">
@@ -70,7 +70,7 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
                     {users(trouble.users)}
                     "): "
                     {trouble.problem}
-                    {trouble.next_try.map(|moment| view! { " Next attempt " <When moment /> "." })}
+                    {trouble.next_try.map(|moment| view! { " Next attempt " <When at=moment /> "." })}
                 </p>
             }
         })

@@ -24,7 +24,7 @@ impl Asked {
         Ok(found.map(|open| InvitationPage {
             email: open.email.map(|email| email.as_str().to_owned()),
             is_admin: open.role == Role::Admin,
-            expires: self.moment(open.expires_at),
+            expires: open.expires_at,
         }))
     }
 
@@ -33,7 +33,7 @@ impl Asked {
             return Ok(None);
         };
         let found = self.state.accounts.find_reset(&token).await?;
-        Ok(found.map(|open| ResetPage { email: open.email, expires: self.moment(open.expires_at) }))
+        Ok(found.map(|open| ResetPage { email: open.email, expires: open.expires_at }))
     }
 }
 
@@ -117,8 +117,8 @@ impl Page {
             is_admin: person.role == Role::Admin,
             is_disabled: person.disabled,
             is_oneself: person.id == oneself,
-            created: self.moment(person.created_at),
-            last_sign_in: person.last_sign_in_at.map(|at| self.moment(at)),
+            created: person.created_at,
+            last_sign_in: person.last_sign_in_at,
             stored: None,
         }
     }
@@ -138,8 +138,8 @@ impl Page {
             resets: invitation.resets,
             invited_by: invitation.invited_by,
             used_by: invitation.used_by,
-            created: self.moment(invitation.created_at),
-            expires: self.moment(invitation.expires_at),
+            created: invitation.created_at,
+            expires: invitation.expires_at,
         }
     }
 
@@ -190,7 +190,7 @@ impl Page {
             false => event.subject,
         };
         AdminEventRow {
-            at: self.moment(event.at),
+            at: event.at,
             who: match event.by_command {
                 true => "the command line".to_owned(),
                 false => event.actor.unwrap_or_else(gone),

@@ -93,7 +93,7 @@ impl Page {
                 PlaceKind::Calls => None,
             },
             text: place.text.clone(),
-            at: self.moment(place.at),
+            at: place.at,
         }
     }
 }

@@ -28,7 +28,7 @@ impl Page {
             limit,
             line: format!("{} of {}", words(used_bytes), words(limit)),
             parts: used.as_ref().map_or_else(Vec::new, parts_of),
-            counted: used.and_then(|used| used.counted_at).map(|at| self.moment(at)),
+            counted: used.and_then(|used| used.counted_at),
         })
     }
 
