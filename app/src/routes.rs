@@ -58,7 +58,7 @@ pub fn pages() -> Router<AppState> {
         .route("/settings/chat", get(chat::show).post(chat::post::settings))
         .route("/settings/fading", get(fading::show).post(fading::post::change))
         .route("/settings/webhooks", get(webhooks::show).post(webhooks::post::change))
-        .route("/settings/secrets", get(secrets::show).post(secrets::post::change))
+        .route("/settings/secrets", get(secrets::show).post(secrets::change))
         .route("/settings/work", get(work::show))
         .route("/admin", get(admin::show))
         .route("/admin/jobs", get(admin::jobs::show).post(admin::jobs::post::change))

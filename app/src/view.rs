@@ -20,7 +20,6 @@ mod learned;
 mod lineage;
 mod manage;
 mod related;
-mod secrets;
 mod sessions;
 mod storage;
 mod summary;
@@ -71,7 +70,6 @@ pub use learned::{LearnedPage, LearnedRow, ProposedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Undo};
 pub use related::{RelatedRow, RelatedView};
-pub use secrets::{SecretRow, SecretsPage};
 pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,

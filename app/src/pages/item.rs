@@ -481,7 +481,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
             facts.push(("Fades", fades.into_any()));
         }
     }
-    facts.push(("Added", view! { <When at=item.created.clone() /> }.into_any()));
+    facts.push(("Added", view! { <When at=item.created /> }.into_any()));
     if item.updated != item.created {
         facts.push(("Changed", view! { <When at=item.updated /> }.into_any()));
     }

@@ -1,57 +1,97 @@
 //! Settings › Secrets: what happens to keys, tokens and card numbers in texts that come in, how many there were, and what is
 //! allowed although it looks like one. A secret itself is never shown.
 
-pub mod load;
-pub mod post;
-
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
 use crate::components::{Done, FormError, Section, When, count};
-use crate::forms::{FormName, FormState};
-use crate::page::Page;
-use crate::view::{SecretRow, SecretsPage};
+use crate::forms::{Attempt, Field, FormName, FormState, Posted, Submission, done};
+use crate::input::Invalid;
+use crate::page::{Page, database};
+use crate::redaction::{SecretFinding, SecretOverview, SecretPolicy, rule_count};
 
 const PATH: &str = "/settings/secrets";
-const FORM: FormName = FormName::Secrets;
-const SETTINGS_FORM: FormName = FormName::SecretSettings;
+/// Kinds of numbers that are looked for beside the rules.
+const CARDS_AND_ACCOUNTS: i64 = 2;
 
 pub async fn show(page: Page) -> Response {
+    let redactor = page.state.embeddings.redactor();
+    let found = redactor.overview(page.viewer.user_id).await.map_err(database);
     let form = page.form.clone();
-    let found = page.secrets_view(&page.viewer).await;
-    page.render(Section::Secrets, "Secrets", PATH, found, move |page| {
-        view! { <Whole page form=form.clone() /> }.into_any()
+    page.render(Section::Secrets, "Secrets", PATH, found, move |overview| {
+        view! { <Whole overview form=form.clone() /> }.into_any()
     })
     .await
 }
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum SecretForm {
+    Save { policy: Field },
+    Allow { id: Field },
+    Disallow { id: Field },
+}
+
+pub async fn change(Posted(posted, form): Posted<SecretForm>) -> Response {
+    let name = match form {
+        Ok(SecretForm::Save { .. }) => FormName::SecretSettings,
+        _ => FormName::Secrets,
+    };
+    let outcome = apply(&posted, name, form).await;
+    posted.respond(show, PATH, name, outcome).await
+}
+
+async fn apply(posted: &Submission, name: FormName, form: Result<SecretForm, Problem>) -> Attempt {
+    let (redactor, user) = (posted.state.embeddings.redactor(), posted.user());
+    let (id, is_allowed) = match form? {
+        SecretForm::Save { policy } => {
+            redactor.save(user, SecretPolicy::parse(&policy)?).await?;
+            return Ok(done(name, "Saved. It applies to what comes in from now on."));
+        }
+        SecretForm::Allow { id } => (id, true),
+        SecretForm::Disallow { id } => (id, false),
+    };
+    if !redactor.allow(user, &id, is_allowed).await?? {
+        let sentence =
+            "This finding is not in the list any more; it is listed again when it comes in again.";
+        return Err(Invalid::new("id", "unknown_finding", sentence).into());
+    }
+    let sentence = match is_allowed {
+        true => "Allowed: it is stored from now on, without a warning.",
+        false => "Not allowed any more: it is treated as a secret from now on.",
+    };
+    Ok(done(name, sentence))
+}
+
 #[component]
-fn Whole(page: SecretsPage, form: FormState) -> impl IntoView {
+fn Whole(overview: SecretOverview, form: FormState) -> impl IntoView {
     view! {
         <div class="column page">
             <h1>"Secrets"</h1>
             <p class="lead">
                 {format!(
                     "Everything that comes in is checked for {} kinds of secrets: API keys and tokens, private keys, passwords in addresses, card and bank account numbers. This happens before it is stored or sent to an embedding provider.",
-                    count(page.rules),
+                    count(rule_count() as i64 + CARDS_AND_ACCOUNTS),
                 )}
             </p>
             <p>
                 "Text between " <code>"<private>"</code> " and " <code>"</private>"</code>
                 " is never stored, whatever is set here."
             </p>
-            <Settings policy=page.policy form=form.of(SETTINGS_FORM) />
-            <Counts counts=page.counts />
-            <Findings findings=page.findings form=form.of(FORM) />
+            <Settings policy=overview.policy form=form.of(FormName::SecretSettings) />
+            <Counts counts=overview.counts />
+            <Findings findings=overview.findings form=form.of(FormName::Secrets) />
         </div>
     }
     .into_any()
 }
 
 #[component]
-fn Settings(policy: &'static str, form: FormState) -> impl IntoView {
+fn Settings(policy: SecretPolicy, form: FormState) -> impl IntoView {
     let done = form.clone();
-    let form = form.or_saved(vec![("policy", policy.to_owned())]);
+    let form = form.or_saved(vec![("policy", policy.as_str().to_owned())]);
     let chosen = form.value("policy");
     let choice = |value: &'static str, label: &'static str, hint: &'static str| {
         view! {
@@ -135,7 +175,7 @@ fn secrets(n: i64) -> String {
 }
 
 #[component]
-fn Findings(findings: Vec<SecretRow>, form: FormState) -> impl IntoView {
+fn Findings(findings: Vec<SecretFinding>, form: FormState) -> impl IntoView {
     let body = match findings.is_empty() {
         true => view! {
             <p class="hint">
@@ -166,7 +206,7 @@ fn Findings(findings: Vec<SecretRow>, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Finding(row: SecretRow) -> impl IntoView {
+fn Finding(row: SecretFinding) -> impl IntoView {
     let (action, label) = match row.is_allowed {
         true => ("disallow", "Do not allow"),
         false => ("allow", "Allow"),
@@ -190,7 +230,7 @@ fn Finding(row: SecretRow) -> impl IntoView {
                     {row.is_allowed.then(|| view! { " " <strong>"allowed"</strong> })}
                 </p>
                 <p class="hint">
-                    {by} {times} ", last " <When at=row.last /> ", fingerprint "
+                    {by} {times} ", last " <When at=row.last_at /> ", fingerprint "
                     <code>{row.fingerprint}</code>
                 </p>
             </div>

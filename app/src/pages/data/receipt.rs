@@ -116,7 +116,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             }
         })
         .collect_view();
-    let when = receipt.finished.clone().map(|at| {
+    let when = receipt.finished.map(|at| {
         view! {
             <div>
                 <dt>"Finished"</dt>
