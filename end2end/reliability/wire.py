@@ -6,6 +6,8 @@ import json
 
 TIMEOUT_SECONDS = 40
 SIGN_INS_MAX = 40
+# The cookie with what a page tells once, after the redirect that answers a form.
+TOLD = "keepsake-told="
 
 
 class Lost(Exception):
@@ -41,7 +43,9 @@ class Connection:
         got = {}
         for line in head[1:-2]:
             name, _, value = line.partition(":")
-            got[name.lower()] = value.strip()
+            # Of several cookies one is told on a page's next view.
+            if name.lower() != "set-cookie" or TOLD not in got.get("set-cookie", ""):
+                got[name.lower()] = value.strip()
         if got.get("transfer-encoding") == "chunked":
             content = await self._chunks(reader)
         else:
@@ -109,10 +113,14 @@ class Person:
         self.cookie = headers["set-cookie"].split(";")[0]
 
     async def post(self, path, fields):
-        """Status and page."""
+        """Status and page: also the page that tells how it ended, behind a redirect."""
         if self.cookie is None:
             await self.sign_in()
-        status, _, body = await self._post(path, fields)
+        status, headers, body = await self._post(path, fields)
+        told = headers.get("set-cookie", "").split(";")[0]
+        if status == 303 and TOLD in told:
+            cookies = ("Cookie", f"{self.cookie}; {told}")
+            status, _, body = await self.connection.send("GET", headers["location"], b"", [cookies])
         return status, body
 
     async def _post(self, path, fields):

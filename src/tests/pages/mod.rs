@@ -19,6 +19,7 @@ mod reset_links;
 mod sessions;
 mod sign_in;
 mod subpath;
+mod told_once;
 mod users;
 mod work;
 
