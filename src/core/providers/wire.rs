@@ -4,8 +4,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::client::HttpAnswer;
@@ -166,7 +168,7 @@ impl<'de> Visitor<'de> for BodyVisitor {
 
 impl<'de> Deserialize<'de> for Pooled {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(PooledVisitor)
+        deserializer.deserialize_any(PooledVisitor)
     }
 }
 
@@ -177,6 +179,16 @@ impl<'de> Visitor<'de> for PooledVisitor {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a vector")
+    }
+
+    /// In base64, as 32-bit little-endian floats: OpenAI's other `encoding_format`, which nobody here asks for.
+    fn visit_str<E: Error>(self, text: &str) -> Result<Pooled, E> {
+        let bytes = STANDARD.decode(text).map_err(|_| E::custom("neither numbers nor base64"))?;
+        let (numbers, rest) = bytes.as_chunks();
+        match rest {
+            [] => Ok(Pooled::Flat(numbers.iter().map(|n| f32::from_le_bytes(*n)).collect())),
+            _ => Err(E::custom("not whole numbers")),
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Pooled, A::Error> {

@@ -143,10 +143,16 @@ async fn a_custom_endpoint_that_speaks_tei_llama_cpp_or_openai_is_understood_and
         {"index": 0, "embedding": [[1.0, 0.0]]},
         {"index": 1, "embedding": [[0.0, 1.0]]},
     ]);
+    // As some gateways answer, whatever `encoding_format` was asked for.
+    let in_base64 = json!({ "data": [
+        {"index": 0, "embedding": "AACAPwAAAAA="},
+        {"index": 1, "embedding": "AAAAAAAAgD8="},
+    ] });
     for (at, asked, answer) in [
         ("/embed", Some(of_tei), json!([[1.0, 0.0], [0.0, 1.0]])),
         ("/embedding", Some(json!({"content": ["one", "two"]})), of_llama_cpp),
         ("/v1/embeddings", None, openai_answer()),
+        ("/v1/embeddings", None, in_base64),
     ] {
         let is_asked = move |request: &Request| {
             asked.is_none() || serde_json::from_slice::<Value>(&request.body).ok() == asked
