@@ -88,14 +88,15 @@ async fn a_migration_is_run_on_the_cluster() {
         "DROP FUNCTION has_words_of(text, text)",
         "DROP FUNCTION folded(text)",
         "ALTER FUNCTION erase_session(bigint, boolean, text, timestamptz) SECURITY DEFINER",
+        // As a later migration makes it; no team is asked for here.
+        "ALTER FUNCTION require_team_writes() SECURITY DEFINER",
         "DELETE FROM _sqlx_migrations WHERE version = 20261220000500",
     ] {
         app.sql(statement).run_all().await;
     }
     prepare(&app.options).await.unwrap();
-    let run_as_owner =
-        "SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of')";
-    assert_eq!(app.sql(run_as_owner).values::<bool>().await, [false; 2]);
+    let run_as_owner = "SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of', 'require_team_writes')";
+    assert_eq!(app.sql(run_as_owner).values::<bool>().await, [false; 3]);
 }
 
 #[tokio::test]

@@ -221,6 +221,10 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let is_distributed = citus::is_distributed(&mut owner).await?;
     let one_by_one = is_distributed.then(|| citus::one_by_one(&MIGRATIONS));
     let migrations = one_by_one.as_ref().unwrap_or(&MIGRATIONS);
+    let before = match is_distributed {
+        true => store::count_migrations(&mut owner).await?,
+        false => 0,
+    };
     migrations.run_direct(None, &mut owner, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => {
             match MIGRATIONS.iter().any(|ours| ours.version > version) {
@@ -230,6 +234,9 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
         }
         other => DatabaseError::Migrate(other),
     })?;
+    if is_distributed && store::count_migrations(&mut owner).await? > before {
+        citus::adapt_functions(&mut owner).await?;
+    }
     owner.close().await?;
     Ok(())
 }

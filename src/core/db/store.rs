@@ -144,6 +144,10 @@ pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error>
         .await
 }
 
+pub async fn count_migrations(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(conn).await
+}
+
 // Statements at the start of a transaction; see the migration `actors`. Numbers, hexadecimal digits and our own date format
 // need no escaping.
 

@@ -146,7 +146,6 @@ fn all_candidates(text: &str, ingredients: Ingredients) -> SearchQuery {
         cursor: None,
         min_similarity: None,
         balance: Balance::default(),
-        by_strength: false,
         explain: false,
     }
 }

@@ -6,9 +6,17 @@
 //! [`PATIENCE`](crate::queue::PATIENCE) come first, then those with the least work. The rows are hints: every
 //! minute the job `sweep` asks each job for its work and pushes what is missing.
 //!
-//! apalis drives the runs over our own backend. Its PostgreSQL backend fetches in order of arrival, which is
-//! not fair, and has no backoff; one queue of five needed 380 lines of workarounds (docs/configure.md,
-//! "Background work").
+//! apalis runs them: its `Monitor` starts a worker, starts another where one ended, and stops it with the server, 25 seconds
+//! later at most; the worker asks our backend (`Claims` in `runner.rs`) for due rows, runs them beside each other, and waits
+//! for them at the end. Its PostgreSQL backend fetches in order of arrival, which is not fair, and has no backoff.
+//!
+//! Ours, where apalis has a layer for it:
+//! - *Concurrency*: places per job and per provider are part of a claim; a layer knows one number for all.
+//! - *Timeouts*: a run ends at a safe point after its slice; a layer would cut a provider's call.
+//! - *Panics*: a run is a task of its own, so that one which computes does not hold up the others. It ends with its future.
+//! - *Acknowledgement*: the end of a run is one transaction with its record and with when it is due again; it is tried until
+//!   it is written, and the lease is renewed meanwhile.
+//! - *Metrics, tracing*: by job.
 
 mod backup;
 mod cleanup;

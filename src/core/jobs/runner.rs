@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 use apalis_core::backend::finalize::Ephemeral;
 use apalis_core::backend::{Backend, BackendConfig};
 use apalis_core::error::BoxDynError;
+use apalis_core::monitor::Monitor;
 use apalis_core::task::Task;
 use apalis_core::task::data::Data;
 use apalis_core::worker::builder::WorkerBuilder;
 use apalis_core::worker::context::WorkerContext;
-use futures_util::FutureExt;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
 use rand::Rng;
 use time::{Duration as TimeDuration, OffsetDateTime};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tower::layer::util::Identity;
 use tracing::Instrument;
@@ -48,39 +50,32 @@ pub async fn run(context: Services, stop: watch::Receiver<bool>) {
 
 /// Runs the runner's jobs until its `stop` becomes true.
 pub async fn work(runner: Runner) {
-    let mut stop = runner.stop.clone();
-    let runner = Arc::new(runner);
-    let working = async {
-        while !*runner.stop.borrow() {
-            work_once(&runner).await;
-        }
-    };
-    let overtime = async {
+    let (mut stop, runner) = (runner.stop.clone(), Arc::new(runner));
+    let of_worker = runner.clone();
+    let monitor = Monitor::new()
+        .register(move |_| {
+            WorkerBuilder::new("keepsake")
+                .backend(Claims(of_worker.clone().claims()))
+                .data(of_worker.clone())
+                .build(run_claim)
+        })
+        .should_restart(|_, error| {
+            tracing::error!(%error, "the worker ended; starting another");
+            true
+        })
+        .with_terminator(async {
+            tokio::time::sleep(DRAIN_MAX).await;
+            tracing::warn!("some jobs took too long to stop; they go on after a restart");
+        });
+    let stopped = async move {
         stop.wait_for(|stop| *stop).await.ok();
-        tokio::time::sleep(DRAIN_MAX).await;
+        Ok(())
     };
     tokio::select! {
-        () = working => {}
+        ended = monitor.run_with_signal(stopped) => if let Err(error) = ended {
+            tracing::error!(%error, "the workers ended");
+        },
         () = runner.keep_renewing() => {}
-        () = overtime => tracing::warn!("some jobs took too long to stop; they go on after a restart"),
-    }
-}
-
-/// Runs one apalis worker until the runner stops or the worker fails.
-async fn work_once(runner: &Arc<Runner>) {
-    let (sender, receiver) = mpsc::channel(1);
-    let worker_context = WorkerContext::new("keepsake");
-    let worker = WorkerBuilder::new(&worker_context)
-        .backend(Claims(receiver))
-        .data(runner.clone())
-        .build(run_claim);
-    let claiming = async {
-        runner.keep_claiming(sender).await;
-        // The worker ends once its runs have.
-        worker_context.stop().ok();
-    };
-    if let ((), Err(error)) = tokio::join!(claiming, worker.run()) {
-        tracing::error!(%error, "the worker ended; starting another");
     }
 }
 
@@ -89,8 +84,8 @@ async fn run_claim(claim: Claim, runner: Data<Arc<Runner>>) -> Result<(), BoxDyn
     Ok(())
 }
 
-/// The claims of this process, as an apalis backend.
-struct Claims(mpsc::Receiver<Claim>);
+/// Due rows of the queue, as an apalis backend.
+struct Claims(BoxStream<'static, Claim>);
 
 impl Backend for Claims {
     type Task = Task<Claim>;
@@ -109,7 +104,7 @@ impl Backend for Claims {
         cx: &mut Context<'_>,
         _: &WorkerContext,
     ) -> Poll<Option<Result<Self::Task, Infallible>>> {
-        self.0.poll_recv(cx).map(|claim| claim.map(|claim| Ok(Task::new(claim))))
+        self.0.poll_next_unpin(cx).map(|claim| claim.map(|claim| Ok(Task::new(claim))))
     }
 
     fn poll_close(
@@ -168,30 +163,36 @@ impl Runner {
         Self { jobs: jobs.to_vec(), only, ..self }
     }
 
-    async fn keep_claiming(&self, sender: mpsc::Sender<Claim>) {
-        let mut stop = self.stop.clone();
-        let mut is_prepared = false;
-        while !*stop.borrow() && !sender.is_closed() {
-            if !is_prepared {
-                is_prepared = self.prepare().await.is_ok();
+    /// What this process claims, until it stops.
+    fn claims(self: Arc<Self>) -> BoxStream<'static, Claim> {
+        let looks = stream::unfold((self, false, Duration::ZERO), |look| async {
+            let (runner, mut is_prepared, wait) = look;
+            runner.rest(wait).await;
+            if *runner.stop.borrow() {
+                return None;
             }
-            let wait = match self.claim().await {
-                Ok(claims) => {
-                    for claim in claims {
-                        sender.send(claim).await.ok();
-                    }
-                    LOOK_EVERY
-                }
+            if !is_prepared {
+                is_prepared = runner.prepare().await.is_ok();
+            }
+            let (claims, wait) = match runner.claim().await {
+                Ok(claims) => (claims, LOOK_EVERY),
                 Err(error) => {
                     tracing::warn!(%error, "due work could not be looked up; trying again in a moment");
-                    LOOK_AGAIN_AFTER
+                    (Vec::new(), LOOK_AGAIN_AFTER)
                 }
             };
-            tokio::select! {
-                () = self.ended.notified() => {}
-                () = tokio::time::sleep(wait) => {}
-                _ = stop.wait_for(|stop| *stop) => {}
-            }
+            Some((stream::iter(claims), (runner, is_prepared, wait)))
+        });
+        looks.flatten().boxed()
+    }
+
+    /// Until there may be something to claim.
+    async fn rest(&self, wait: Duration) {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            () = self.ended.notified() => {}
+            () = tokio::time::sleep(wait) => {}
+            _ = stop.wait_for(|stop| *stop) => {}
         }
     }
 

@@ -46,7 +46,7 @@ pub const OWN_WEIGHT: f64 = 1.2;
 /// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
-/// Why a hit has its rank (`explain: true`). The score is `scale · strength · tier_weight · own_weight · (likeness_scale ·
+/// Why a hit has its rank (`explain: true`). The score is `scale · tier_weight · own_weight · (likeness_scale ·
 /// (semantic_weight · semantic_normalised + lexical_weight · lexical + neighbours) + speaker + entities + time + trust) +
 /// exact + replaces`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,8 +94,6 @@ pub struct Explanation {
     pub tier_weight: f64,
     /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,
-    /// 1; if strength counts, down to 0.5 for a faded memory.
-    pub strength: f64,
     /// 0 to 1, no part of the score ([`super::relevance`]).
     pub relevance: f64,
     /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
@@ -171,14 +169,13 @@ impl Explanation {
             replaces: 0.0,
             tier_weight: candidate.tier_weight(),
             own_weight: candidate.own_weight(),
-            strength: 1.0,
             relevance: 0.0,
             scale: 1.0,
         }
     }
 
     pub fn score(&self) -> f64 {
-        self.strength * (self.likeness() + self.beside()) + self.exact + self.replaces
+        self.likeness() + self.beside() + self.exact + self.replaces
     }
 
     /// Meaning and words in common.

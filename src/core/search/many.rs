@@ -1,5 +1,5 @@
 //! Detects queries for many things ("list all …", "in which order …") in English, German, French and Spanish. Their results
-//! are diversified and more numerous. Detection uses words only; callers can set `spread` instead.
+//! are diversified and more numerous. Detection uses words only.
 
 use super::when::words_of;
 

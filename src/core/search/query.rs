@@ -220,8 +220,6 @@ pub struct SearchQuery {
     /// Minimum cosine similarity, 0 to 1; also drops items without a ready embedding. Ignored if only words are used.
     pub min_similarity: Option<f64>,
     pub balance: Balance,
-    /// Rank frequently used and certain items higher.
-    pub by_strength: bool,
     pub explain: bool,
 }
 
@@ -241,9 +239,6 @@ pub struct RawQuery<'a> {
     pub min_similarity: Option<f64>,
     /// `meaning` (the default), `even` or `words`.
     pub balance: Option<&'a str>,
-    pub by_strength: bool,
-    /// `None`: only if the query asks for many things.
-    pub spread: Option<bool>,
     pub explain: bool,
     pub memories_alone: bool,
     pub agent: Option<i64>,
@@ -261,8 +256,7 @@ impl SearchQuery {
             "" | MATCH_ALL => None,
             text => Some(text.to_owned()),
         };
-        let asks_for_many = || raw.ingredients.spread && many::are_asked(text.as_deref());
-        let is_spread = raw.spread.unwrap_or_else(asks_for_many);
+        let is_spread = raw.ingredients.spread && many::are_asked(text.as_deref());
         let cursor = raw.cursor.map(Cursor::parse).transpose()?;
         if cursor.is_some() && text.is_some() {
             return Err(Invalid::new(
@@ -298,7 +292,6 @@ impl SearchQuery {
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,
             balance: Balance::parse(raw.balance)?,
-            by_strength: raw.by_strength,
             explain: raw.explain,
         })
     }

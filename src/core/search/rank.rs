@@ -16,10 +16,7 @@ use super::{
 };
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{Day, EpisodeSpan, ItemId, Period, day, fading};
-
-/// Limit on the candidates whose strength is read.
-const WEIGHED_MAX: usize = 100;
+use crate::memories::{Day, EpisodeSpan, ItemId, Period, day};
 
 /// The input of the ranking.
 pub(super) struct RankingInput {
@@ -55,11 +52,6 @@ impl Search {
         let nearest = ranked.iter().map(|(_, why)| why.similarity()).reduce(f64::max);
         ranked.retain(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least));
         let nearest_below = nearest.filter(|_| ranked.is_empty());
-        if query.by_strength {
-            let best = ranked.len().min(WEIGHED_MAX);
-            let best = &mut ranked[..best];
-            self.weigh_by_strength(&mut tx, user, lent.is_some(), best).await?;
-        }
         if let Some(lent) = &lent {
             let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
             let copies = self.lent_copies(user, lent, &ids).await?;
@@ -124,32 +116,6 @@ impl Search {
             is_wanted.then(|| Hit::new(item, why, &found, terms, memory_of))
         });
         Ok(hits.collect())
-    }
-
-    /// Multiplies the scores of the best by strength and sorts again; lent items keep their score.
-    async fn weigh_by_strength(
-        &self,
-        tx: &mut Option<Tx>,
-        user: UserId,
-        has_lent: bool,
-        best: &mut [(CandidateSignals, Explanation)],
-    ) -> Result<(), sqlx::Error> {
-        let now = self.embeddings.now();
-        let ids: Vec<i64> = best.iter().map(|(found, _)| found.id.0).collect();
-        let mut own_tx = match tx.take() {
-            Some(tx) => tx,
-            None => self.db.as_user(user).await?,
-        };
-        let strengths = fading::strengths(&mut own_tx, user, &ids, now).await?;
-        // Released before another connection is acquired, to avoid a deadlock of the pool.
-        *tx = (!has_lent).then_some(own_tx);
-        for (found, why) in best.iter_mut() {
-            if let Some(strength) = strengths.get(&found.id.0) {
-                why.strength = fading::factor(strength.value);
-            }
-        }
-        fuse::sort(best);
-        Ok(())
     }
 
     /// The rows of these ids, own and lent, each under its owner's rights.

@@ -49,7 +49,6 @@ impl Search {
             cursor: None,
             min_similarity: None,
             balance: Balance::default(),
-            by_strength: false,
             explain: true,
         };
         let text = if vector.is_some() { "" } else { text.as_str() };

@@ -58,10 +58,6 @@ pub struct SearchInput {
     at: Option<DateText>,
     /// Prefer this time.
     time: Option<TimeAsked>,
-    /// The first are of many sides. Left out: where the query asks for many things.
-    spread: Option<bool>,
-    /// Prefer what is used.
-    by_strength: Option<bool>,
     explain: Option<bool>,
     /// With "*": the last answer's `cursor`.
     cursor: Option<String>,
@@ -220,11 +216,9 @@ struct Explain {
     tier: f64,
     /// 1.2 for what is the own of the agent that asks and comes first.
     own: f64,
-    /// With `by_strength`: 0.5, of what nobody has used for very long, to 1.
-    strength: f64,
 }
 
-/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
+/// The score is `scale` × `tier` × `own` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
 #[derive(Serialize, JsonSchema)]
 struct SignalWeights {
     semantic: f64,
@@ -241,7 +235,7 @@ impl Tool for MemorySearch {
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     const FOR_SCRIPTS: &'static [&'static str] =
-        &["balance", "by_strength", "explain", "min_similarity", "spread"];
+        &["balance", "explain", "min_similarity"];
     type Input = SearchInput;
     type Output = SearchOutput;
 
@@ -276,8 +270,6 @@ impl Tool for MemorySearch {
             balance: input.balance.as_deref(),
             time: time.transpose()?,
             project: project.as_ref(),
-            spread: input.spread,
-            by_strength: input.by_strength.unwrap_or(false),
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
@@ -360,7 +352,6 @@ impl ResultItem {
                 scale: why.scale,
                 tier: why.tier_weight,
                 own: why.own_weight,
-                strength: why.strength,
             }),
             id: hit.item.id.0,
             theme: hit.item.theme,

@@ -70,7 +70,7 @@ async fn directions_of_two_models_make_nothing_alike() {
     {
         embed(&mut conn, space, item, &at(degrees)).await;
     }
-    assert_eq!(found(ben, json!({ "query": "harbour", "spread": true })).await, [own, near, far]);
+    assert_eq!(found(ben, json!({ "query": "all of the harbour" })).await, [own, near, far]);
 }
 
 #[tokio::test]

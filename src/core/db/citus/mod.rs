@@ -138,7 +138,7 @@ async fn distribute_tables(conn: &mut PgConnection) -> Result<i64, CitusError> {
             false => CitusError::Sql(error),
         }
     })?;
-    store::tell_workers(&mut tx).await?;
+    store::adapt_functions(&mut tx).await?;
     store::let_app_role_act(&mut tx).await?;
     store::replace_policies(&mut tx).await?;
     store::replace_foreign_key(&mut tx).await?;
@@ -146,6 +146,14 @@ async fn distribute_tables(conn: &mut PgConnection) -> Result<i64, CitusError> {
     store::distribute_functions(&mut tx).await?;
     tx.commit().await?;
     Ok(tables)
+}
+
+/// The functions of migrations that were run on the cluster, as they are there.
+pub(super) async fn adapt_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let mut tx = conn.begin().await?;
+    store::adapt_functions(&mut tx).await?;
+    store::distribute_functions(&mut tx).await?;
+    tx.commit().await
 }
 
 #[cfg(test)]

@@ -123,15 +123,30 @@ pub async fn count_lent(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
 }
 
 /// What belongs to one agent alone, or is lent, is told from other rows of the user, or of another, which a policy cannot ask
-/// there: neither is possible, and the constraints see to it.
+/// there: neither is possible, and these constraints see to it.
 pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     run(
         conn,
         "ALTER TABLE memory_items ADD CONSTRAINT memory_items_shared_check CHECK (owner_agent_id IS NULL);
          ALTER TABLE documents ADD CONSTRAINT documents_shared_check CHECK (owner_agent_id IS NULL);
          ALTER TABLE agents ADD CONSTRAINT agents_shared_check CHECK (coalesce(settings ->> 'memory_scope', 'shared') = 'shared');
-         ALTER TABLE operators ADD CONSTRAINT operators_no_pool_check CHECK (pool IS NULL);
-         CREATE OR REPLACE FUNCTION new_owner() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT NULL::bigint';
+         ALTER TABLE operators ADD CONSTRAINT operators_no_pool_check CHECK (pool IS NULL)",
+    )
+    .await
+}
+
+/// The functions as they are there. Of no effect on those that are so already.
+pub async fn adapt_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    know_nothing_lent(conn).await?;
+    tell_workers(conn).await?;
+    let_app_role_call(conn).await
+}
+
+/// A migration that changes the columns of one of these changes them here.
+async fn know_nothing_lent(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "CREATE OR REPLACE FUNCTION new_owner() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT NULL::bigint';
          CREATE OR REPLACE FUNCTION sees_all_names() RETURNS boolean LANGUAGE sql STABLE SET search_path = public, pg_temp AS
              'SELECT scope_agent() IS NULL OR sees_shared()';
          CREATE OR REPLACE FUNCTION seen_name(entity bigint, known text) RETURNS text LANGUAGE sql STABLE AS 'SELECT known';
@@ -142,18 +157,19 @@ pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error
              LANGUAGE sql STABLE AS 'SELECT 0::bigint, 0::bigint, '''' WHERE false';
          CREATE OR REPLACE FUNCTION lends_to_me(lender bigint) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT NULL::bigint';
          CREATE OR REPLACE FUNCTION my_teams() RETURNS TABLE (
-             id bigint, leads boolean, agent_id bigint, other_agent text, other_agent_id bigint, person text, since timestamptz)
-             LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
-         CREATE OR REPLACE FUNCTION find_invitation(hash bytea, at timestamptz) RETURNS TABLE (agent text, person text)
+             id bigint, leads boolean, agent_id bigint, other_agent text, other_agent_id bigint, person text, since timestamptz,
+             read_only boolean) LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
+         CREATE OR REPLACE FUNCTION find_invitation(hash bytea, at timestamptz) RETURNS TABLE (agent text, person text, read_only boolean)
              LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
          CREATE OR REPLACE FUNCTION member_name(account bigint, agent bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT NULL::text';
+         CREATE OR REPLACE FUNCTION require_team_writes() RETURNS void LANGUAGE plpgsql STABLE AS 'BEGIN END';
          CREATE OR REPLACE FUNCTION forget_lent_reads(gone bigint[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END'",
     )
     .await
 }
 
 /// A worker learns of `SET LOCAL`, as a statement of its own, and not of a call of `set_config`.
-pub async fn tell_workers(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+async fn tell_workers(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     run(
         conn,
         "CREATE OR REPLACE FUNCTION for_user(account bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -175,7 +191,7 @@ pub async fn tell_workers(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
 
 /// Citus lets one role alone touch a user's rows in a transaction: what the app role calls acts as that role, which then may
 /// itself what such functions do. Row security still shows it the rows of its user alone.
-pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+async fn let_app_role_call(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     run(
         conn,
         "DO $$
@@ -190,8 +206,16 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
                  EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
                  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
              END LOOP;
-         END $$;
-         GRANT SELECT, DELETE ON
+         END $$",
+    )
+    .await
+}
+
+/// What those functions do.
+pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "GRANT SELECT, DELETE ON
              activity, document_revisions, documents, entities, entity_enriched, entity_mentions, entity_names, entity_relation_sources,
              entity_relations, episodes, memory_embeddings, memory_item_events, memory_items, memory_origins, memory_passages,
              memory_summary_items, memory_themes, session_extractions, session_messages, sessions
