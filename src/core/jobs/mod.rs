@@ -6,9 +6,8 @@
 //! [`PATIENCE`](crate::queue::PATIENCE) come first, then those with the least work. The rows are hints: every
 //! minute the job `sweep` asks each job for its work and pushes what is missing.
 //!
-//! apalis drives the runs over our own backend. Its PostgreSQL backend fetches in order of arrival, which is
-//! not fair, and has no backoff; one queue of five needed 380 lines of workarounds (docs/configure.md,
-//! "Background work").
+//! apalis drives the runs over our own backend (`runner.rs`), because its PostgreSQL backend claims in order of arrival,
+//! which is not fair, and has no backoff.
 
 mod backup;
 mod cleanup;
