@@ -22,7 +22,7 @@ use super::held::HeldBody;
 use crate::accounts::{TokenOwner, UserId};
 use crate::metrics;
 
-/// Concurrent calls of one caller (DESIGN §11),
+/// Concurrent calls of one caller,
 const RUNNING_MAX: usize = 4;
 /// and those that may wait.
 const WAITING_MAX: usize = 32;

@@ -3,7 +3,7 @@
 //!
 //! A client that is refused before its body was read may still be sending it. On a kept connection the next
 //! request would follow the rest, so hyper closes the connection without telling the client, which only sees
-//! \"disconnected without a response\". So a small rest is read to its end; otherwise the answer says
+//! "disconnected without a response". So a small rest is read to its end; otherwise the answer says
 //! `Connection: close`.
 
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Requests that wait for a database that does not answer: they are ended and told so, within 8 s (DESIGN §11). What a response
+//! Requests that wait for a database that does not answer: they are ended and told so, within 8 s. What a response
 //! streams, its body, is not cut.
 
 use axum::extract::{Request, State};

@@ -6,7 +6,7 @@
 
 pub mod actor;
 pub mod citus;
-mod lender;
+mod pool;
 mod pulse;
 mod store;
 mod violation;
@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use crate::metrics;
 use actor::Authority;
-use lender::Lender;
-pub use lender::{LentConnection, Lookup, Tx};
+use pool::ConnectionPool;
+pub use pool::{DbConnection, Lookup, Tx};
 use pulse::Pulse;
 pub use pulse::StatementTimeouts;
 use violation::has_code;
@@ -66,7 +66,7 @@ const SESSION: [(&str, &str); 4] = [
     // In milliseconds: cancels a statement within half a second after its client disconnected.
     ("client_connection_check_interval", "500"),
 ];
-/// A connection used within this time is lent without a ping, to save the round trip.
+/// A connection used within this time is reused without a ping, to save the round trip.
 const TRUSTED_FOR: Duration = Duration::from_millis(500);
 /// The same for pools whose work is retried if a connection was lost.
 const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
@@ -338,9 +338,9 @@ pub fn is_not_lent(error: &sqlx::Error) -> bool {
 /// Access to the database.
 #[derive(Clone, Debug)]
 pub struct Db {
-    app: Lender,
-    tokens: Lender,
-    system: Lender,
+    app: ConnectionPool,
+    tokens: ConnectionPool,
+    system: ConnectionPool,
     job_timeout: Duration,
     /// Overrides the connections' default, which is the request timeout.
     own_timeout: Option<Duration>,
@@ -381,14 +381,14 @@ impl Db {
         let of_app = of_role("keepsake_app");
         let of_system = of_role("keepsake_system");
         let pulse = Pulse::new(of_system.clone(), timeouts.silence);
-        let lender = |name, options: &PgConnectOptions, max, trusted_for| {
-            Lender::new(name, options.clone(), max, trusted_for, &pulse)
+        let pool = |name, options: &PgConnectOptions, max, trusted_for| {
+            ConnectionPool::new(name, options.clone(), max, trusted_for, &pulse)
         };
         let again = TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN;
         Self {
-            app: lender(APP, &of_app, APP_CONNECTIONS_MAX, again),
-            tokens: lender(TOKENS, &of_system, TOKEN_CONNECTIONS_MAX, again),
-            system: lender(SYSTEM, &of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
+            app: pool(APP, &of_app, APP_CONNECTIONS_MAX, again),
+            tokens: pool(TOKENS, &of_system, TOKEN_CONNECTIONS_MAX, again),
+            system: pool(SYSTEM, &of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
             job_timeout: timeouts.job,
             own_timeout: None,
             lent_to: None,
@@ -498,7 +498,7 @@ impl Db {
     }
 
     /// For a single look-up before a user is known: by address or web session. Cannot see any memory.
-    pub async fn system_connection(&self) -> Result<LentConnection, sqlx::Error> {
+    pub async fn system_connection(&self) -> Result<DbConnection, sqlx::Error> {
         waited(SYSTEM, self.system.connection(self.own_timeout)).await
     }
 

@@ -13,7 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Of [`StatementTimeouts`]. With [`GRACE`] and the time of an answer less than the 8 s of DESIGN §11.
+/// Of [`StatementTimeouts`]. With [`GRACE`] and the time of an answer less than the 8 s after which requests are ended
+/// (src/web/frozen.rs).
 const SILENCE: Duration = Duration::from_secs(5);
 /// The shares of it: after the first somebody is asked, who has the second for an answer, and then somebody else.
 const ASKED_AFTER: f32 = 0.3;
@@ -23,7 +24,7 @@ const PROBE_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// How long what was told to fail may take for its answer.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long one statement may run, including waiting for locks, before PostgreSQL cancels it (DESIGN §11).
+/// How long one statement may run, including waiting for locks, before PostgreSQL cancels it.
 #[derive(Clone, Copy, Debug)]
 pub struct StatementTimeouts {
     pub request: Duration,
@@ -46,7 +47,7 @@ struct PulseState {
     options: PgConnectOptions,
     silence: Duration,
     is_frozen: watch::Sender<bool>,
-    /// Connections that are lent or waited for.
+    /// Connections that are in use or waited for.
     waits: AtomicUsize,
     watched: Mutex<Watched>,
 }

@@ -1,6 +1,6 @@
 //! The life cycle of embeddings: which space serves a user, how an item goes from pending to ready or error, and how a space
 //! replaces another during searches. No connection is held during a provider call, and a late answer of an old model never
-//! overwrites anything (DESIGN §5).
+//! overwrites anything.
 
 mod breaker;
 mod change;
@@ -54,7 +54,7 @@ use crate::quota::Quota;
 use crate::redaction::Redactor;
 use crate::seal::{SealError, Sealer};
 
-/// Above this many pending embeddings, adds are refused (DESIGN §10).
+/// Above this many pending embeddings, adds are refused.
 pub const PENDING_MAX: i64 = 1_000_000;
 /// How long a retired space's embeddings are kept, in case its settings are chosen again.
 pub const RETIRED_FOR: Duration = Duration::days(30);

@@ -18,7 +18,7 @@ use crate::providers::settings::SystemEmbeddingSettings;
 use crate::providers::{Endpoint, ProviderError, QueryPriority};
 use crate::redaction::TextDoor;
 
-/// After this, a search continues with words only (DESIGN §10).
+/// After this, a search continues with words only.
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
 
 /// Long: no user waits, and the endpoint may have to load its model first.

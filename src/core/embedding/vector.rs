@@ -1,6 +1,6 @@
 //! An embedding vector: of length 1, with its model's dimensions. Validates provider answers.
 //!
-//! Unlike Nova §0.2 and DESIGN §4, vectors are not padded to one width, because spaces are never compared. 384 dimensions
+//! Unlike Nova §0.2, vectors are not padded to one width, because spaces are never compared. 384 dimensions
 //! take 0.8 kB in their row; padded, 2.8 kB outside of it (bench/README.md, "Search by meaning").
 
 use pgvector::HalfVector;

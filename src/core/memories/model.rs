@@ -1,4 +1,4 @@
-//! The item: its type, status, theme, and the limits of its text (DESIGN §1, §10; Nova §3.1).
+//! The item: its type, status, theme, and the limits of its text (Nova §3.1).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -119,7 +119,7 @@ pub struct NewItem {
 
 impl NewItem {
     /// # Errors
-    /// [`Invalid`] naming the first field that exceeds a limit of DESIGN §10.
+    /// [`Invalid`] naming the first field that exceeds its limit.
     pub fn parse(
         item_type: ItemType,
         content: &str,

@@ -1,4 +1,4 @@
-//! Limits on one user's items (DESIGN §11; of bytes: src/core/quota). Counting gets slower with size, so items are counted only now and then: after
+//! Limits on one user's items (of bytes: src/core/quota). Counting gets slower with size, so items are counted only now and then: after
 //! a count, an eighth of the remaining room may be added without another count. So a few servers together stay in the limit.
 
 use sqlx::PgConnection;

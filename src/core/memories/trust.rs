@@ -1,4 +1,4 @@
-//! How far a memory is trusted, and which of two contradicting ones is archived (DESIGN §8). How certain a source is, is a
+//! How far a memory is trusted, and which of two contradicting ones is archived. How certain a source is, is a
 //! separate value: [`confidence`](super::ItemSource::confidence).
 
 use std::fmt;

@@ -20,7 +20,7 @@ use self::joined::GroupedNumber;
 use crate::languages::characters::{fold, is_apostrophe, is_attached, is_spaced_word, is_unspaced};
 use crate::languages::{self, Languages, Script, particle_chars};
 
-/// Limit on the distinct words of a query (DESIGN §3).
+/// Limit on the distinct words of a query.
 pub const QUERY_TERMS_MAX: usize = 32;
 /// A longer compound is indexed by its parts only.
 const COMPOUND_CHARS_MAX: usize = 128;

@@ -282,8 +282,8 @@ impl Embedder {
         }
     }
 
-    /// Embeds three short texts of our own, together and separately, and reports what the endpoint supports
-    /// (DESIGN §5). Takes at most [`TEST_TIMEOUT`].
+    /// Embeds three short texts of our own, together and separately, and reports what the endpoint supports.
+    /// Takes at most [`TEST_TIMEOUT`].
     pub async fn test(
         &self,
         endpoint: &Endpoint,

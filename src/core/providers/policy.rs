@@ -1,4 +1,4 @@
-//! Which addresses a provider call may reach (DESIGN §9). A name is resolved once, and the connection goes to
+//! Which addresses a provider call may reach. A name is resolved once, and the connection goes to
 //! exactly one of the addresses checked here, so that DNS rebinding between check and connection is
 //! impossible.
 

@@ -1,4 +1,4 @@
-//! The report of *Test* for an endpoint (DESIGN §5): three short texts are embedded, together and separately,
+//! The report of *Test* for an endpoint: three short texts are embedded, together and separately,
 //! and the vectors are compared. User content is never sent.
 
 use std::time::Duration;

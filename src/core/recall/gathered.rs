@@ -171,7 +171,7 @@ fn filters(project: Option<ProjectRef>) -> Filters {
     }
 }
 
-/// The best candidates by reciprocal rank fusion of the arms (DESIGN §4), with their relevance.
+/// The best candidates by reciprocal rank fusion of the arms, with their relevance.
 fn ranked(found: &[CandidateSignals], terms: usize) -> Vec<(i64, f64)> {
     let by = |value: &dyn Fn(&CandidateSignals) -> Option<f64>| -> Vec<i64> {
         let mut of_arm: Vec<(f64, i64)> =

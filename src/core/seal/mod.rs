@@ -1,6 +1,6 @@
 //! Encrypts (seals) secrets that must be readable again, such as provider keys, before they reach the
 //! database, and decrypts them. Each is bound to its user and column, so that a copy in another row does not
-//! decrypt (DESIGN §9). One key seals; any number of older keys still open, so that keys can be rotated while
+//! decrypt. One key seals; any number of older keys still open, so that keys can be rotated while
 //! servers run.
 
 mod file;

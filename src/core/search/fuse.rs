@@ -199,8 +199,7 @@ impl Explanation {
     }
 }
 
-/// Weighs the signals of all candidates, best first. Ties: memories before turns, then nearer, then newer, then higher id
-/// (DESIGN §4).
+/// Weighs the signals of all candidates, best first. Ties: memories before turns, then nearer, then newer, then higher id.
 pub fn weighted(
     candidates: Vec<CandidateSignals>,
     balance: Balance,

@@ -112,7 +112,7 @@ impl Search {
         }
     }
 
-    /// The entry point of all searches (DESIGN §4, Nova §3.2.1): refreshes the index, embeds the query (holding no connection
+    /// The entry point of all searches (Nova §3.2.1): refreshes the index, embeds the query (holding no connection
     /// during a provider's request) and runs the arms. Without an embedding, only words are used and the page says why. Of a
     /// long text ([`asks`]) what is surest to be answered counts.
     ///

@@ -1,4 +1,4 @@
-//! A search query, parsed and validated once (DESIGN §4, §10; Nova §3.2.1).
+//! A search query, parsed and validated once (Nova §3.2.1).
 
 use std::collections::HashSet;
 use std::sync::Arc;

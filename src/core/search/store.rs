@@ -14,7 +14,7 @@ use crate::memories::{
     DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
 };
 
-/// Limit of a fragment's length (DESIGN §11).
+/// Limit of a fragment's length.
 const FRAGMENT_CHARS_MAX: usize = 64;
 
 /// The sources that still exist, unordered.

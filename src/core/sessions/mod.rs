@@ -46,7 +46,7 @@ pub const PAUSED_FOR: Duration = Duration::minutes(2);
 const STRETCH_MESSAGES: i32 = 50;
 /// Messages per page: the maximum and the default.
 pub const PAGE_MAX: i64 = 500;
-/// Per user (DESIGN §11).
+/// Per user.
 pub const SESSIONS_MAX: i64 = 100_000;
 pub const PAGE_DEFAULT: i64 = 100;
 /// Sessions completed per transaction.

@@ -1,4 +1,4 @@
-//! Every limit of DESIGN §10 and every shape of wrong body: one clear sentence,
+//! Every limit and every shape of wrong body: one clear sentence,
 //! a stable code, the field named, 4xx.
 
 use reqwest::{Client, Response};

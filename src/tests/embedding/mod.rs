@@ -1,4 +1,4 @@
-//! The life of a vector (DESIGN §5): each line of its table, and its bad days.
+//! The life of a vector: each line of its table, and its bad days.
 
 mod crash;
 mod exchange;

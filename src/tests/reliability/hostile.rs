@@ -17,7 +17,7 @@ use crate::mcp::{Mcp, message};
 use crate::support::Sql as _;
 use crate::support::{HANG_GUARD, TestApp, TestUser, Wish, problem, until};
 
-/// Calls that one caller may have under way (DESIGN §11): 4 running and 32 waiting.
+/// Calls that one caller may have under way: 4 running and 32 waiting.
 const CALLS_MAX: usize = 36;
 const TOO_MANY: usize = 4;
 

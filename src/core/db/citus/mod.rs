@@ -1,5 +1,5 @@
 //! A database that Citus distributes over several servers, by user (docs/scaling.md): distributes it once. From then on, the
-//! connections notice by themselves (`lender.rs`).
+//! connections notice by themselves (`pool.rs`).
 
 mod statements;
 mod store;

@@ -10,7 +10,7 @@ use crate::embedding::{Embeddings, Vector};
 use crate::input::sentence;
 use crate::providers::{Endpoint, ProviderError};
 
-/// Deadline of a batch (DESIGN §10).
+/// Deadline of a batch.
 const CALL_DEADLINE: StdDuration = StdDuration::from_secs(30);
 /// Deadline of the probe that distinguishes a bad text from a dead endpoint.
 const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);

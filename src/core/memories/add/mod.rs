@@ -71,7 +71,7 @@ impl AddedItem {
 }
 
 /// Adds an item in the caller's transaction, which must be one of [`Db::as_writer`](crate::db::Db::as_writer). Writes no
-/// activity record. An exact duplicate in the theme is not stored twice (DESIGN §3), unless both have different keys. An
+/// activity record. An exact duplicate in the theme is not stored twice, unless both have different keys. An
 /// item with a key supersedes the active one of that key and theme; an active item with its text and no key gets the key.
 ///
 /// # Errors

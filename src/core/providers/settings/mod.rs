@@ -98,7 +98,7 @@ pub enum EndpointOwner {
 }
 
 /// What serves a user, which depends on the configuration, never on its health: an outage must not start a
-/// rebuild (DESIGN §5).
+/// rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effective<S> {
     /// Switched off by the user.

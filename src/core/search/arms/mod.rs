@@ -29,7 +29,7 @@ use crate::memories::passages::terms;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
-/// Limit per arm and tier (DESIGN §4; Nova's K).
+/// Limit per arm and tier (Nova's K).
 pub const CANDIDATES_MAX: usize = 50;
 
 /// Microseconds since 1970.

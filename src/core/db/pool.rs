@@ -1,4 +1,4 @@
-//! Connection pool. Lends the most recently used connection first, to keep few open and their caches warm. Unlike sqlx 0.9's
+//! Connection pool. Hands out the most recently used connection first, to keep few open and their caches warm. Unlike sqlx 0.9's
 //! pool, it reuses a connection after a commit without a ping, and closes one whose `BEGIN` was cancelled: there, the next
 //! work would join a transaction that is never committed.
 
@@ -24,7 +24,7 @@ const AGE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Connections unused for this long are closed.
 const IDLE_MAX: Duration = Duration::from_secs(10 * 60);
 /// A returned connection must answer within this time. Closing one too early only costs a new one.
-const GIVE_BACK_MAX: Duration = Duration::from_millis(250);
+const RELEASE_MAX: Duration = Duration::from_millis(250);
 const TIDIED_EVERY: Duration = Duration::from_secs(60);
 /// First and last pause between attempts to connect while PostgreSQL starts; doubled each time.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
@@ -58,7 +58,7 @@ impl DerefMut for PooledConnection {
 }
 
 #[derive(Clone)]
-pub(super) struct Lender {
+pub(super) struct ConnectionPool {
     name: &'static str,
     pool: Pool<Connector>,
     /// How long a connection is waited for.
@@ -71,14 +71,14 @@ pub(super) struct Lender {
 
 pub(super) struct Connector {
     options: PgConnectOptions,
-    /// A connection used within this time is lent without a ping.
+    /// A connection used within this time is reused without a ping.
     trusted_for: Duration,
     /// When a connection was last found lost: those used before are pinged first.
     lost: Mutex<Option<Instant>>,
     pulse: Pulse,
 }
 
-impl Lender {
+impl ConnectionPool {
     /// Connects lazily.
     pub fn new(
         name: &'static str,
@@ -110,7 +110,7 @@ impl Lender {
         Self { outlasts: true, ..self.clone() }
     }
 
-    async fn lend(&self) -> Result<PooledConnection, sqlx::Error> {
+    async fn acquire(&self) -> Result<PooledConnection, sqlx::Error> {
         self.close_unused();
         let _wait = self.pulse.wait();
         let asked_at = Instant::now();
@@ -142,16 +142,16 @@ impl Lender {
     }
 
     pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
-        Ok(Lookup { lender: self.clone(), lent: self.lend().await? })
+        Ok(Lookup { pool: self.clone(), conn: self.acquire().await? })
     }
 
     /// A connection, with another statement timeout if given.
     pub async fn connection(
         &self,
         own_timeout: Option<Duration>,
-    ) -> Result<LentConnection, sqlx::Error> {
-        let mut conn = LentConnection {
-            lent: Some(self.lend().await?),
+    ) -> Result<DbConnection, sqlx::Error> {
+        let mut conn = DbConnection {
+            conn: Some(self.acquire().await?),
             has_own_timeout: own_timeout.is_some(),
         };
         if let Some(limit) = own_timeout {
@@ -170,7 +170,7 @@ impl Lender {
     }
 
     async fn begin_once(&self, statements: &str) -> Result<Tx, sqlx::Error> {
-        let mut tx = Tx(Some(self.lend().await?));
+        let mut tx = Tx(Some(self.acquire().await?));
         let begin = AssertSqlSafe(statements.to_owned()).into_sql_str();
         PgTransactionManager::begin(&mut tx, Some(begin)).await?;
         self.pulse.note_answer();
@@ -214,27 +214,27 @@ impl Lender {
     }
 }
 
-impl fmt::Debug for Lender {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lender").field(&self.in_use()).finish()
+        f.debug_tuple("ConnectionPool").field(&self.in_use()).finish()
     }
 }
 
 /// A connection for idempotent look-ups, which can be retried on another connection.
 pub struct Lookup {
-    lender: Lender,
-    lent: PooledConnection,
+    pool: ConnectionPool,
+    conn: PooledConnection,
 }
 
 impl Lookup {
     /// Another connection to retry on, if this one was lost. Releases this one's slot before waiting, because all connections
     /// may be lost at once.
     pub async fn another_after(self, error: &sqlx::Error) -> Result<Option<Self>, sqlx::Error> {
-        if !self.lender.has_lost(error) {
+        if !self.pool.has_lost(error) {
             return Ok(None);
         }
-        self.lent.close();
-        Ok(Some(self.lender.look_up().await?))
+        self.conn.close();
+        Ok(Some(self.pool.look_up().await?))
     }
 }
 
@@ -242,13 +242,13 @@ impl Deref for Lookup {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        &self.lent
+        &self.conn
     }
 }
 
 impl DerefMut for Lookup {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.lent
+        &mut self.conn
     }
 }
 
@@ -299,36 +299,36 @@ impl Manager for Connector {
 }
 
 /// A connection for independent statements.
-pub struct LentConnection {
-    lent: Option<PooledConnection>,
+pub struct DbConnection {
+    conn: Option<PooledConnection>,
     has_own_timeout: bool,
 }
 
-impl Deref for LentConnection {
+impl Deref for DbConnection {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        self.lent.as_ref().expect(UNENDED)
+        self.conn.as_ref().expect(UNENDED)
     }
 }
 
-impl DerefMut for LentConnection {
+impl DerefMut for DbConnection {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.lent.as_mut().expect(UNENDED)
+        self.conn.as_mut().expect(UNENDED)
     }
 }
 
-impl Drop for LentConnection {
+impl Drop for DbConnection {
     fn drop(&mut self) {
-        if let Some(conn) = self.lent.take() {
-            give_back_if_alive(conn, self.has_own_timeout);
+        if let Some(conn) = self.conn.take() {
+            release_if_alive(conn, self.has_own_timeout);
         }
     }
 }
 
 /// Returns a connection in the background, so that nobody waits for a rollback. One that does not answer soon is still busy
 /// with an abandoned statement: it is closed, and PostgreSQL cancels the statement.
-fn give_back_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
+fn release_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
     let Ok(runtime) = Handle::try_current() else {
         return conn.close();
     };
@@ -339,7 +339,7 @@ fn give_back_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
                 false => conn.ping().await.is_ok(),
             }
         };
-        match timeout(GIVE_BACK_MAX, answered).await {
+        match timeout(RELEASE_MAX, answered).await {
             Ok(true) => conn.pulse.note_answer(),
             _ => conn.close(),
         }
@@ -354,17 +354,17 @@ const UNENDED: &str = "it has its connection until it has ended";
 impl Tx {
     pub async fn commit(mut self) -> Result<(), sqlx::Error> {
         PgTransactionManager::commit(&mut self).await?;
-        self.give_back();
+        self.release();
         Ok(())
     }
 
     pub async fn rollback(mut self) -> Result<(), sqlx::Error> {
         PgTransactionManager::rollback(&mut self).await?;
-        self.give_back();
+        self.release();
         Ok(())
     }
 
-    fn give_back(&mut self) {
+    fn release(&mut self) {
         if let Some(conn) = self.0.take() {
             conn.pulse.note_answer();
         }
@@ -396,7 +396,7 @@ impl Drop for Tx {
             return conn.close();
         }
         PgTransactionManager::start_rollback(&mut conn);
-        give_back_if_alive(conn, false);
+        release_if_alive(conn, false);
     }
 }
 
