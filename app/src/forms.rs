@@ -1,8 +1,6 @@
 //! The forms that pages post. Each is a type in a handler's signature, and ends in a redirect, or in the same
 //! page with the submitted values and one sentence beside the field.
 
-mod state;
-
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -31,7 +29,7 @@ use crate::nowhere::{not_found_for, refused};
 use crate::page::Page;
 use crate::redaction::TextDoor;
 
-pub use state::{Confirmation, FormName, FormState, NewToken, Rival, TestResult};
+pub use crate::form::{Confirmation, FormName, FormState, NewToken, Rival, TestResult};
 
 /// The form of a signed-in person. Missing fields are empty, so the only error is an unknown action.
 pub struct Posted<T>(pub Submission, pub Result<T, Problem>);

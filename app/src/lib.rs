@@ -4,9 +4,13 @@
 #[cfg(feature = "ssr")]
 mod address;
 #[cfg(feature = "ssr")]
+mod asked;
+#[cfg(feature = "ssr")]
 mod components;
 #[cfg(feature = "ssr")]
 mod endpoint;
+#[cfg(feature = "ssr")]
+mod form;
 #[cfg(feature = "ssr")]
 mod forms;
 pub mod islands;

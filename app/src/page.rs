@@ -1,10 +1,10 @@
-//! A request for a page: who asks, for what address, and how a form of the page ended. A page's `show` loads what it tells and
-//! renders it with [`Page::render`]; nothing is awaited while a view is made, and nothing on a page waits for a script.
+//! A page: a request of a signed-in person for one, its document, and why there is none. A page's `show` loads what it tells and
+//! renders it with [`Asked::render`]; nothing is awaited while a view is made, and nothing on a page waits for a script.
 
 use std::ops::Deref;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Extension, FromRequestParts, Request};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,19 +16,18 @@ use keepsake_edge::{AppState, subpath};
 use leptos::nonce::use_nonce;
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
-use time::OffsetDateTime;
-use url::form_urlencoded;
 
-use crate::accounts::{AccountError, Role, UserId, Viewer};
+pub use crate::asked::{Asked, asked};
+
+use crate::accounts::{AccountError, Role, Viewer};
+use crate::asked::asked_at;
 use crate::components::{Frame, Section, Trouble};
 use crate::embedding::EmbeddingError;
-use crate::forms::FormState;
+use crate::form::FormState;
 use crate::input::{Invalid, sentence};
 use crate::memories::{MemoryError, Trust};
-use crate::moment::{Moment, moment};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
-use crate::view::Account;
 
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,62 +37,7 @@ pub struct PageError {
     pub sentence: String,
 }
 
-/// A request for a page that is open to all.
-#[derive(Clone)]
-pub struct Asked {
-    pub state: AppState,
-    pub visitor: Visitor,
-    /// How the form posted in this request ended; the default when none was.
-    pub form: FormState,
-    /// The path and the query, with no `?` before it.
-    path: String,
-    query: String,
-}
-
 impl Asked {
-    /// `address` is a path with or without a query.
-    pub fn new(state: &AppState, visitor: Visitor, form: FormState, address: &str) -> Self {
-        let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        Self { state: state.clone(), visitor, form, path: path.to_owned(), query: query.to_owned() }
-    }
-
-    /// The last part of the path: an id, or a token.
-    pub fn id(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-
-    pub fn query(&self) -> &str {
-        &self.query
-    }
-
-    /// Each name and value of the query.
-    pub fn asked_for_all(&self) -> Vec<(String, String)> {
-        form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
-    }
-
-    /// The first value of this name in the query.
-    pub fn asked_for(&self, name: &str) -> Option<String> {
-        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
-        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
-    }
-
-    pub fn account(&self) -> Option<Account> {
-        match &self.visitor {
-            Visitor::SignedIn(signed_in) => Some(Account {
-                email: signed_in.0.email.clone(),
-                is_admin: signed_in.0.role == Role::Admin,
-                memory_enabled: signed_in.0.memory_enabled,
-                time_zone: signed_in.0.time_zone.name().to_owned(),
-            }),
-            Visitor::Stranger => None,
-        }
-    }
-
-    /// As it is told now.
-    pub fn moment(&self, at: OffsetDateTime) -> Moment {
-        moment(at, self.state.clock.now())
-    }
-
     /// The page in its frame: what `view` makes of what was found, or why there is nothing, with a link to `href`.
     pub async fn render<T: Clone + Send + Sync + 'static>(
         &self,
@@ -135,21 +79,6 @@ impl Asked {
     }
 }
 
-impl FromRequestParts<AppState> for Asked {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let visitor = Extension::<Visitor>::from_request_parts(parts, state).await;
-        let Extension(visitor) = visitor.map_err(IntoResponse::into_response)?;
-        let user = match &visitor {
-            Visitor::SignedIn(signed_in) => Some(signed_in.0.id),
-            Visitor::Stranger => None,
-        };
-        let (address, told) = asked_at(parts, state, user);
-        Ok(Self::new(state, visitor, told, address))
-    }
-}
-
 /// A request for a page of a signed-in person.
 #[derive(Clone)]
 pub struct Page {
@@ -170,11 +99,6 @@ impl Page {
     }
 }
 
-/// The request whose page is being rendered.
-pub fn asked() -> Asked {
-    expect_context::<Asked>()
-}
-
 impl Deref for Page {
     type Target = Asked;
 
@@ -193,13 +117,6 @@ impl FromRequestParts<AppState> for Page {
         let (address, told) = asked_at(parts, state, Some(signed_in.0.id));
         Ok(Self::new(state, signed_in, told, address))
     }
-}
-
-/// The address of a request, and what waits to be told there.
-fn asked_at<'a>(parts: &'a Parts, state: &AppState, user: Option<UserId>) -> (&'a str, FormState) {
-    let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
-    let told = flash::take(state, user, address, &parts.headers);
-    (address, told.unwrap_or_default())
 }
 
 /// The document around what `view` makes. Everything was loaded before, so that it needs nothing of the request's task; in a task

@@ -165,7 +165,7 @@ impl Runner {
 
     /// What this process claims, until it stops.
     fn claims(self: Arc<Self>) -> BoxStream<'static, Claim> {
-        let looks = stream::unfold((self, false, Duration::ZERO), |look| async {
+        let looks = stream::unfold((self, false, Duration::ZERO), async |look| {
             let (runner, mut is_prepared, wait) = look;
             runner.rest(wait).await;
             if *runner.stop.borrow() {

@@ -1,0 +1,103 @@
+//! A request for a page: who asks, for what address, and how a form of the page ended.
+
+use axum::extract::{Extension, FromRequestParts};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use keepsake_edge::visitor::Visitor;
+use keepsake_edge::{AppState, flash};
+use leptos::prelude::*;
+use time::OffsetDateTime;
+use url::form_urlencoded;
+
+use crate::accounts::{Role, UserId};
+use crate::form::FormState;
+use crate::moment::{Moment, moment};
+use crate::view::Account;
+
+/// A request for a page that is open to all.
+#[derive(Clone)]
+pub struct Asked {
+    pub state: AppState,
+    pub visitor: Visitor,
+    /// How the form posted in this request ended; the default when none was.
+    pub form: FormState,
+    /// The path and the query, with no `?` before it.
+    path: String,
+    query: String,
+}
+
+impl Asked {
+    /// `address` is a path with or without a query.
+    pub fn new(state: &AppState, visitor: Visitor, form: FormState, address: &str) -> Self {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        Self { state: state.clone(), visitor, form, path: path.to_owned(), query: query.to_owned() }
+    }
+
+    /// The last part of the path: an id, or a token.
+    pub fn id(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// Each name and value of the query.
+    pub fn asked_for_all(&self) -> Vec<(String, String)> {
+        form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+
+    /// The first value of this name in the query.
+    pub fn asked_for(&self, name: &str) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    pub fn account(&self) -> Option<Account> {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => Some(Account {
+                email: signed_in.0.email.clone(),
+                is_admin: signed_in.0.role == Role::Admin,
+                memory_enabled: signed_in.0.memory_enabled,
+                time_zone: signed_in.0.time_zone.name().to_owned(),
+            }),
+            Visitor::Stranger => None,
+        }
+    }
+
+    /// As it is told now.
+    pub fn moment(&self, at: OffsetDateTime) -> Moment {
+        moment(at, self.state.clock.now())
+    }
+}
+
+impl FromRequestParts<AppState> for Asked {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let visitor = Extension::<Visitor>::from_request_parts(parts, state).await;
+        let Extension(visitor) = visitor.map_err(IntoResponse::into_response)?;
+        let user = match &visitor {
+            Visitor::SignedIn(signed_in) => Some(signed_in.0.id),
+            Visitor::Stranger => None,
+        };
+        let (address, told) = asked_at(parts, state, user);
+        Ok(Self::new(state, visitor, told, address))
+    }
+}
+
+/// The address of a request, and what waits to be told there.
+pub fn asked_at<'a>(
+    parts: &'a Parts,
+    state: &AppState,
+    user: Option<UserId>,
+) -> (&'a str, FormState) {
+    let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
+    let told = flash::take(state, user, address, &parts.headers);
+    (address, told.unwrap_or_default())
+}
+
+/// The request whose page is being rendered.
+pub fn asked() -> Asked {
+    expect_context::<Asked>()
+}
