@@ -20,11 +20,13 @@ use time::OffsetDateTime;
 use url::form_urlencoded;
 
 use crate::accounts::{AccountError, Role, UserId, Viewer};
-use crate::components::{Frame, Section, Trouble};
+use crate::clock::Zone;
+use crate::components::{Frame, Retired, Section, Trouble};
 use crate::embedding::EmbeddingError;
 use crate::forms::FormState;
 use crate::input::{Invalid, sentence};
-use crate::memories::{MemoryError, Trust};
+use crate::jobs::{self, schedule};
+use crate::memories::{MemoryError, Status, Trust, manage};
 use crate::moment::{Moment, moment};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
@@ -89,9 +91,34 @@ impl Asked {
         }
     }
 
+    /// The time zone of the signed-in person.
+    pub fn zone(&self) -> Zone {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
+            Visitor::Stranger => Zone::utc(),
+        }
+    }
+
     /// As it is told now.
     pub fn moment(&self, at: OffsetDateTime) -> Moment {
         moment(at, self.state.clock.now())
+    }
+
+    /// An expired item counts as archived even before the job has archived it.
+    pub fn retired(
+        &self,
+        status: Status,
+        is_superseded: bool,
+        expires_at: Option<OffsetDateTime>,
+    ) -> Option<Retired> {
+        let is_past = expires_at.is_some_and(|at| at <= self.state.clock.now());
+        match status {
+            Status::Active if is_past => Some(Retired::Expired),
+            Status::Active => None,
+            Status::Archived if is_superseded => Some(Retired::Superseded),
+            Status::Archived if is_past => Some(Retired::Expired),
+            Status::Archived => Some(Retired::Archived),
+        }
     }
 
     /// The page in its frame: what `view` makes of what was found, or why there is nothing, with a link to `href`.
@@ -167,6 +194,22 @@ impl Page {
 
     pub fn is_admin(&self) -> bool {
         self.signed_in.0.role == Role::Admin
+    }
+
+    /// People decide about memories here: not where an admin has made the browser read-only.
+    pub async fn is_manageable(&self) -> Result<bool, PageError> {
+        let read_only = manage::is_browser_read_only(&self.state.db).await;
+        Ok(!read_only.map_err(database)?)
+    }
+
+    /// A job's schedule in words, such as "every day at 04:00".
+    pub async fn schedule_of(&self, job: &str) -> Result<String, PageError> {
+        let mut conn = self.state.db.system_connection().await.map_err(database)?;
+        let found = match jobs::find(job) {
+            Some(job) => schedule::find(&mut conn, job).await.map_err(database)?,
+            None => None,
+        };
+        Ok(found.map_or(String::new(), |schedule| schedule.to_string()))
     }
 }
 

@@ -306,26 +306,3 @@ pub struct ItemEmbedding {
     pub passages_ready: i64,
     pub updated: Option<OffsetDateTime>,
 }
-
-/// Why an item would surface: by which words, and for a query that was asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Why {
-    /// The words full text finds this item by, most telling first.
-    pub index_words: Vec<String>,
-    pub surface: Option<WhySurface>,
-}
-
-/// The answer to "Would it surface for …".
-#[derive(Clone, Debug, PartialEq)]
-pub struct WhySurface {
-    pub query: String,
-    /// From 1; `None`: not among the best `of`.
-    pub rank: Option<usize>,
-    pub score: f64,
-    /// `None` where the item is no candidate at all.
-    pub parts: Option<ScoreParts>,
-    /// How many the search found.
-    pub of: usize,
-    /// One sentence, when the search was less than it could be.
-    pub degraded: Option<String>,
-}

@@ -67,12 +67,6 @@ pub(crate) fn state_filter(state: StateView) -> EmbeddingState {
     }
 }
 
-/// Why the item could not be embedded.
-pub(crate) fn error(embedding: &ItemEmbedding) -> Option<String> {
-    let failed = embedding.state == EmbeddingState::Error;
-    failed.then(|| embedding.error.clone().unwrap_or_default())
-}
-
 pub(crate) fn waiting_view(waiting: PendingMemories, total: i64) -> Option<EmbeddingWait> {
     (waiting.pending > 0).then_some(EmbeddingWait {
         pending: waiting.pending,
