@@ -38,9 +38,9 @@ pub use documents::{
     DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
 };
 pub use embeddings::{
-    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage,
-    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView,
-    MeasuredView, QueueCounts, Rebuild, ScoreParts, SpaceView,
+    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingsPage, EvaluationOffer,
+    EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView, MeasuredView,
+    QueueCounts, Rebuild, ScoreParts, SpaceView,
 };
 pub use endpoint::{EffectiveProvider, EndpointView, PresetView};
 pub use entities::{

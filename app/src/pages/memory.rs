@@ -17,7 +17,7 @@ use time::{Duration, OffsetDateTime};
 use crate::address::{MemoryFilters, StatusFilter};
 use crate::components::{DayBanner, Progress, Section, count, memories};
 use crate::consolidation::dreaming::decide;
-use crate::embedding::{ItemEmbedding, PENDING};
+use crate::embedding::{ItemEmbedding, PENDING, PendingMemories};
 use crate::input::{Invalid, sentence};
 use crate::islands::LiveResults;
 use crate::limits::{PAGE_SIZE, RANKED_MAX, ROWS_MAX};
@@ -27,11 +27,10 @@ use crate::moment::date_of;
 use crate::page::{
     Page, PageError, account_error, database, embedding_error, invalid, memory_error,
 };
-use crate::pages::embeddings::load::{state_filter, waiting_view};
+use crate::pages::embeddings::load::state_filter;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{Hit, Mode, RawQuery, ResultPage, SearchQuery};
 use crate::sessions::turns::{self, Conversations};
-use crate::view::EmbeddingWait;
 use areas::Areas;
 use empty::{Beginning, NothingMatches, OnlyConversations};
 use filters::{SearchForm, Themes};
@@ -71,7 +70,7 @@ struct LoadedMemories {
     /// Sentences about the whole answer: which time counts more, that probably nothing here answers.
     notes: Vec<String>,
     /// `None` once every memory is embedded.
-    waiting: Option<EmbeddingWait>,
+    waiting: Option<PendingMemories>,
     /// `None` where the list is filtered.
     week: Option<Week>,
 }
@@ -135,7 +134,7 @@ async fn load(page: &Page, filters: &MemoryFilters) -> Result<LoadedMemories, Pa
         true => None,
         false => Some(timeline::week(&state.db, user, now).await.map_err(database)?),
     };
-    let waiting = waiting_view(waiting, total_items);
+    let waiting = Some(waiting).filter(|waiting| waiting.pending > 0);
     // One notice is enough.
     let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
     let degraded = found.degraded.take().filter(|clause| !is_said(clause));
@@ -241,7 +240,7 @@ fn Found(found: LoadedMemories, filters: MemoryFilters) -> impl IntoView {
                 <ToLookAt learned=found.learned imported=found.imported proposed=found.proposed proposals=found.proposals />
                 <ThisWeek week=found.week />
                 <Areas themes=found.themes changed=found.changed filters />
-                <Waiting waiting=found.waiting />
+                <Waiting waiting=found.waiting total=found.total_items />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class=class>
                         {count}
@@ -262,19 +261,19 @@ fn Found(found: LoadedMemories, filters: MemoryFilters) -> impl IntoView {
 /// How far the embedding of memories is: one line with a bar above the list, in place of a mark on every row.
 /// Empty once nothing is pending, so that it can be replaced at any time.
 #[component]
-fn Waiting(waiting: Option<EmbeddingWait>) -> impl IntoView {
+fn Waiting(waiting: Option<PendingMemories>, total: i64) -> impl IntoView {
     let look_again = waiting.as_ref().map(|_| LOOK_SECONDS);
     let body = waiting.map(|waiting| {
-        let done = waiting.total - waiting.pending;
-        view! {
-            <Progress
-                label="Embedding".to_owned()
-                done
-                failed=0
-                total=waiting.total
-                line=waiting_in_words(&waiting, done)
-            />
-        }
+        let (pending, done) = (waiting.pending, total - waiting.pending);
+        let all = memories(total);
+        let line = match waiting.problem {
+            None => format!("Embedding {} of {all}; keyword search works meanwhile", count(done)),
+            Some(problem) => format!(
+                "{} of {all} not embedded yet; keyword search works meanwhile. {problem}",
+                count(pending)
+            ),
+        };
+        view! { <Progress label="Embedding".to_owned() done failed=0 total line /> }
     });
     view! {
         <div data-renewed-from="/memory">
@@ -284,17 +283,6 @@ fn Waiting(waiting: Option<EmbeddingWait>) -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-fn waiting_in_words(waiting: &EmbeddingWait, done: i64) -> String {
-    let total = memories(waiting.total);
-    match &waiting.problem {
-        None => format!("Embedding {} of {total}; keyword search works meanwhile", count(done)),
-        Some(problem) => format!(
-            "{} of {total} not embedded yet; keyword search works meanwhile. {problem}",
-            count(waiting.pending)
-        ),
-    }
 }
 
 /// The way to what was learned or imported since, and to what agents and dreams propose.

@@ -43,16 +43,6 @@ pub struct EmbeddingCounts {
     pub from_messages: i64,
 }
 
-/// Memories that are found by their words alone until they are embedded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmbeddingWait {
-    pub pending: i64,
-    /// All memories, active and archived.
-    pub total: i64,
-    /// One sentence: why no embeddings are made right now.
-    pub problem: Option<String>,
-}
-
 /// The space whose vectors search uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceView {
