@@ -1,23 +1,24 @@
-//! The address of the memory page: reads the filters from a query string and
-//! writes them back. Every link that changes a filter is made here, so that
-//! none forgets the others.
+//! The addresses of pages with filters: read from a query string and written back. Every link that changes a filter is made
+//! here, so that none forgets the others.
 
 mod activity;
+mod day;
 mod documents;
 mod entities;
+mod memory;
 mod sessions;
+mod timeline;
 mod users;
 
-pub use activity::PERIODS;
+pub use activity::{ActivityFilters, PERIODS};
+pub use day::DayFilters;
 pub use documents::{document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
+pub use memory::{MemoryFilters, StatusFilter};
 pub use sessions::{said_in, session_from};
+pub use timeline::TimelineFilters;
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};
-use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};
-
-/// A hundred years: what search takes.
-const DAYS_MAX: i64 = 36_500;
 
 /// How far a list is read on; what is no such number is its beginning.
 fn rows_shown(value: &str) -> usize {
@@ -34,205 +35,5 @@ fn written(path: &str, query: String) -> String {
     match query.is_empty() {
         true => path.to_owned(),
         false => format!("{path}?{query}"),
-    }
-}
-
-impl StatusFilter {
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Archived => "archived",
-            Self::All => "all",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Self {
-        match slug {
-            "archived" => Self::Archived,
-            "all" => Self::All,
-            _ => Self::Active,
-        }
-    }
-}
-
-impl MemoryFilters {
-    /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
-    pub fn from_query(query: &str) -> Self {
-        let mut filters = Self { shown: PAGE_SIZE, ..Self::default() };
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            match name.as_ref() {
-                "q" => filters.q = value.into_owned(),
-                "theme" => filters.theme = Some(value.into_owned()).filter(|slug| !slug.is_empty()),
-                "type" if !value.is_empty() && !filters.has_type(&value) => {
-                    filters.types.push(value.into_owned());
-                }
-                "tag" => filters.tag = Some(value.into_owned()).filter(|tag| !tag.is_empty()),
-                "status" => filters.status = StatusFilter::from_slug(&value),
-                "days" => {
-                    filters.days = value.parse().ok().filter(|days| (1..=DAYS_MAX).contains(days))
-                }
-                "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
-                "agent" => filters.agent = value.parse().ok(),
-                "shown" => filters.shown = rows_shown(&value),
-                name => filters.day.take(name, &value),
-            }
-        }
-        filters
-    }
-
-    /// The path and query that show these filters; defaults are left out.
-    pub fn href(&self) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        if !self.q.trim().is_empty() {
-            query.append_pair("q", &self.q);
-        }
-        if let Some(theme) = &self.theme {
-            query.append_pair("theme", theme);
-        }
-        for item_type in &self.types {
-            query.append_pair("type", item_type);
-        }
-        if let Some(tag) = &self.tag {
-            query.append_pair("tag", tag);
-        }
-        if self.status != StatusFilter::Active {
-            query.append_pair("status", self.status.slug());
-        }
-        if let Some(days) = self.days {
-            query.append_pair("days", &days.to_string());
-        }
-        if let Some(embedding) = self.embedding {
-            query.append_pair("embedding", embedding.slug());
-        }
-        if let Some(agent) = self.agent {
-            query.append_pair("agent", &agent.to_string());
-        }
-        self.day.append(&mut query);
-        if self.shown > PAGE_SIZE {
-            query.append_pair("shown", &self.shown.to_string());
-        }
-        written("/memory", query.finish())
-    }
-
-    /// Themes are drawn as areas: not of another day, nor while something is searched.
-    pub fn shows_areas(&self) -> bool {
-        self.q.trim().is_empty() && self.day.is_today()
-    }
-
-    pub fn has_type(&self, item_type: &str) -> bool {
-        self.types.iter().any(|chosen| chosen == item_type)
-    }
-
-    /// The same filters, from the first row on.
-    fn at_the_top(&self) -> Self {
-        Self { shown: PAGE_SIZE, ..self.clone() }
-    }
-
-    pub fn with_theme(&self, theme: Option<&str>) -> Self {
-        Self { theme: theme.map(str::to_owned), ..self.at_the_top() }
-    }
-
-    pub fn without_words(&self) -> Self {
-        Self { q: String::new(), ..self.at_the_top() }
-    }
-
-    pub fn without_types(&self) -> Self {
-        Self { types: Vec::new(), ..self.at_the_top() }
-    }
-
-    pub fn without_type(&self, item_type: &str) -> Self {
-        let mut filters = self.at_the_top();
-        filters.types.retain(|chosen| chosen != item_type);
-        filters
-    }
-
-    pub fn with_tag(&self, tag: Option<&str>) -> Self {
-        Self { tag: tag.map(str::to_owned), ..self.at_the_top() }
-    }
-
-    pub fn with_agent(&self, agent: Option<i64>) -> Self {
-        Self { agent, ..self.at_the_top() }
-    }
-
-    pub fn with_days(&self, days: Option<i64>) -> Self {
-        Self { days, ..self.at_the_top() }
-    }
-
-    pub fn with_embedding(&self, state: Option<EmbeddingState>) -> Self {
-        Self { embedding: state, ..self.at_the_top() }
-    }
-
-    pub fn today(&self) -> Self {
-        Self { day: DayFilters::default(), ..self.at_the_top() }
-    }
-
-    pub fn with_status(&self, status: StatusFilter) -> Self {
-        Self { status, ..self.at_the_top() }
-    }
-
-    /// One step further down, or `None` where the page is as long as it gets.
-    pub fn with_more(&self) -> Option<Self> {
-        more_rows(self.shown).map(|shown| Self { shown, ..self.clone() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_read_and_written_back_unchanged() {
-        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&tag=a+b&status=all&days=7&embedding=error&as_of=2026-03-03&at=2020&shown=75";
-        let filters = MemoryFilters::from_query(address);
-        assert_eq!(filters.q, "café & tea");
-        assert_eq!(filters.types, ["fact", "preference"]);
-        assert_eq!(filters.href(), format!("/memory?{address}"));
-    }
-
-    #[test]
-    fn defaults_and_the_empty_fields_of_a_form_leave_no_trace() {
-        let filters = MemoryFilters::from_query("q=&theme=&tag=&shown=25&status=&days=&type=");
-        assert_eq!(filters, MemoryFilters::from_query(""));
-        assert_eq!(filters.href(), "/memory");
-    }
-
-    #[test]
-    fn a_link_that_changes_one_filter_keeps_the_others_and_starts_at_the_top() {
-        let filters = MemoryFilters::from_query("q=tea&theme=food&type=fact&shown=75");
-        let links = [
-            filters.with_theme(Some("work")).href(),
-            filters.with_theme(None).href(),
-            filters.without_words().href(),
-            filters.without_types().href(),
-            filters.with_status(StatusFilter::All).href(),
-        ];
-        assert_eq!(
-            links,
-            [
-                "/memory?q=tea&theme=work&type=fact",
-                "/memory?q=tea&type=fact",
-                "/memory?theme=food&type=fact",
-                "/memory?q=tea&theme=food",
-                "/memory?q=tea&theme=food&type=fact&status=all",
-            ]
-        );
-    }
-
-    #[test]
-    fn more_rows_keep_every_filter_and_end_at_the_limit() {
-        let filters = MemoryFilters::from_query("q=tea&status=archived");
-        let more = filters.with_more().expect("the first page can grow");
-        assert_eq!(more.href(), "/memory?q=tea&status=archived&shown=50");
-        let longest = MemoryFilters::from_query("shown=999999999");
-        assert_eq!(longest.shown, ROWS_MAX);
-        assert_eq!(longest.with_more(), None);
-    }
-
-    #[test]
-    fn nonsense_in_the_address_is_passed_over() {
-        let filters = MemoryFilters::from_query(
-            "shown=-3&days=-1&status=lost&type=fact&type=fact&embedding=lost&x=%FF&&=",
-        );
-        assert_eq!(filters.href(), "/memory?type=fact");
     }
 }

@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use url::form_urlencoded;
 
 use crate::accounts::{Role, UserId};
+use crate::clock::Zone;
 use crate::form::FormState;
 use crate::moment::{Moment, moment};
 use crate::view::Account;
@@ -62,6 +63,14 @@ impl Asked {
                 time_zone: signed_in.0.time_zone.name().to_owned(),
             }),
             Visitor::Stranger => None,
+        }
+    }
+
+    /// The time zone of the signed-in person.
+    pub fn zone(&self) -> Zone {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
+            Visitor::Stranger => Zone::utc(),
         }
     }
 

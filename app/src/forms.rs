@@ -25,9 +25,11 @@ use crate::activity::RunningCall;
 use crate::db::Db;
 use crate::db::actor;
 use crate::input::Invalid;
+use crate::memories::MemoryError;
 use crate::nowhere::{not_found_for, refused};
 use crate::page::Page;
 use crate::redaction::TextDoor;
+use crate::tools::ToolError;
 
 pub use crate::form::{Confirmation, FormName, FormState, NewToken, Rival, TestResult};
 
@@ -337,6 +339,11 @@ pub async fn again<F: Future<Output = Response>>(
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// With the same messages as everywhere else.
+pub fn memory_problem(error: MemoryError) -> Problem {
+    ToolError::from(error).into()
 }
 
 pub fn unknown_action() -> Problem {

@@ -1,6 +1,8 @@
 //! What items, entities and tools are called, in the order in which filters list them, and their shapes in a box of 12
 //! by 12.
 
+use crate::memories::Trust;
+
 const MAGNIFIER: &str =
     "M5 1a4 4 0 0 1 3.2 6.4l3 3-.8.8-3-3A4 4 0 1 1 5 1zM5 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z";
 const PAGE: &str = "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z";
@@ -111,4 +113,42 @@ pub fn shape_of_tool(tool: &str) -> &'static str {
 
 fn of_tool(tool: &str) -> Option<(&'static str, &'static str, &'static str)> {
     TOOLS.into_iter().find(|(name, ..)| *name == tool)
+}
+
+/// The source of an item, a column's value, in words for people.
+pub fn source_in_words(source: String, trust: Trust) -> String {
+    let words = match source.as_str() {
+        "user_explicit" if trust != Trust::User => "an agent reports your words",
+        "agent" => "an agent added it",
+        "conversation" => "a conversation",
+        "tool_call" => "a tool's result",
+        "auto_discovery" => "found by the agent",
+        "user_explicit" => "you said so",
+        "web" => "the web",
+        "guess" => "a guess",
+        "derived" => "derived from other memories",
+        "import" => "an import",
+        "user" => "said by you",
+        "assistant" => "said by the assistant",
+        _ => return source,
+    };
+    words.to_owned()
+}
+
+/// An event of an item's history in words.
+pub fn event_in_words(event: String) -> String {
+    let words = match event.as_str() {
+        "superseded" => "replaced by another memory",
+        "merged" => "merged into another memory, which says the same",
+        "put_aside" => "archived, because it contradicts another memory",
+        "read_again" => "archived: a guess, and a chat model has read its conversation since",
+        "unconfirmed" => "confirmation removed",
+        "shared" => "shared with all agents",
+        "owned" => "restricted to its agent",
+        "named" => "given its key",
+        "began" => "begins to hold",
+        "ended" => "no longer holds",
+        _ => return event,
+    };
+    words.to_owned()
 }

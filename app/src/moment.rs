@@ -1,8 +1,10 @@
-//! Points in time, as pages show them.
+//! Points in time and days, as pages show them.
 
-use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
+use time::{Date, Duration, OffsetDateTime};
+
+use crate::input::Invalid;
 
 /// A point in time, three ways: for machines, for the tooltip, for the eye.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,31 @@ fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
     };
     let unit = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
     if seconds < 0 { format!("in {n} {unit}") } else { format!("{n} {unit} ago") }
+}
+
+/// In milliseconds; 0 where it is over.
+pub fn whole_ms(left: Duration) -> u32 {
+    u32::try_from(left.whole_milliseconds().max(0)).unwrap_or(u32::MAX)
+}
+
+/// "3 March 2026"
+pub fn date_of(at: OffsetDateTime) -> String {
+    at.format(format_description!("[day padding:none] [month repr:long] [year]"))
+        .unwrap_or_default()
+}
+
+/// "2026-03-03"
+pub fn iso(day: Date) -> String {
+    day.format(format_description!("[year]-[month]-[day]")).unwrap_or_default()
+}
+
+/// # Errors
+/// If it is no day such as "2026-03-03".
+pub fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+    day.filter(|day| (1..=9_998).contains(&day.year())).ok_or_else(|| {
+        Invalid::new(field, "invalid_date", "That is not a date; give one such as 2026-03-03.")
+    })
 }
 
 #[cfg(test)]

@@ -16,16 +16,18 @@ use keepsake_edge::{AppState, subpath};
 use leptos::nonce::use_nonce;
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
+use time::OffsetDateTime;
 
 pub use crate::asked::{Asked, asked};
 
 use crate::accounts::{AccountError, Role, Viewer};
 use crate::asked::asked_at;
-use crate::components::{Frame, Section, Trouble};
+use crate::components::{Frame, Retired, Section, Trouble};
 use crate::embedding::EmbeddingError;
 use crate::form::FormState;
 use crate::input::{Invalid, sentence};
-use crate::memories::{MemoryError, Trust};
+use crate::jobs::{self, schedule};
+use crate::memories::{MemoryError, Status, Trust, manage};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
 
@@ -38,6 +40,23 @@ pub struct PageError {
 }
 
 impl Asked {
+    /// An expired item counts as archived even before the job has archived it.
+    pub fn retired(
+        &self,
+        status: Status,
+        is_superseded: bool,
+        expires_at: Option<OffsetDateTime>,
+    ) -> Option<Retired> {
+        let is_past = expires_at.is_some_and(|at| at <= self.state.clock.now());
+        match status {
+            Status::Active if is_past => Some(Retired::Expired),
+            Status::Active => None,
+            Status::Archived if is_superseded => Some(Retired::Superseded),
+            Status::Archived if is_past => Some(Retired::Expired),
+            Status::Archived => Some(Retired::Archived),
+        }
+    }
+
     /// The page in its frame: what `view` makes of what was found, or why there is nothing, with a link to `href`.
     pub async fn render<T: Clone + Send + Sync + 'static>(
         &self,
@@ -96,6 +115,22 @@ impl Page {
 
     pub fn is_admin(&self) -> bool {
         self.signed_in.0.role == Role::Admin
+    }
+
+    /// People decide about memories here: not where an admin has made the browser read-only.
+    pub async fn is_manageable(&self) -> Result<bool, PageError> {
+        let read_only = manage::is_browser_read_only(&self.state.db).await;
+        Ok(!read_only.map_err(database)?)
+    }
+
+    /// A job's schedule in words, such as "every day at 04:00".
+    pub async fn schedule_of(&self, job: &str) -> Result<String, PageError> {
+        let mut conn = self.state.db.system_connection().await.map_err(database)?;
+        let found = match jobs::find(job) {
+            Some(job) => schedule::find(&mut conn, job).await.map_err(database)?,
+            None => None,
+        };
+        Ok(found.map_or(String::new(), |schedule| schedule.to_string()))
     }
 }
 

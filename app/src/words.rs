@@ -1,5 +1,5 @@
 //! Numbers as people read them: grouped by thousands, with the word that belongs
-//! to them, and lengths of time that do not pretend to know more than they do.
+//! to them, and lengths of time that do not pretend to know more than they do. Also the beginnings of long texts.
 
 /// "1,234"
 pub fn count(n: i64) -> String {
@@ -91,6 +91,33 @@ pub fn time_left(seconds: i64) -> String {
 /// "41/s", "0.4/s"
 pub fn rate(per_second: f64) -> String {
     if per_second >= 9.95 { format!("{per_second:.0}/s") } else { format!("{per_second:.1}/s") }
+}
+
+/// "line 3", "lines 3 to 9"
+pub fn lines_in_words(lines: (i32, i32)) -> String {
+    match lines {
+        (first, last) if first == last => format!("line {first}"),
+        (first, last) => format!("lines {first} to {last}"),
+    }
+}
+
+/// The beginning of a text that was read with at most `chars_max` characters: cut at a word where the text is longer.
+pub fn beginning(text: String, chars_max: i32) -> String {
+    if text.chars().count() < chars_max.unsigned_abs() as usize {
+        return text;
+    }
+    let words = text.rsplit_once(char::is_whitespace);
+    let words = words.map_or(text.as_str(), |(words, _)| words);
+    format!("{}…", words.trim_end())
+}
+
+/// "never used", "used once", "used 3 times"
+pub fn used(times: i64) -> String {
+    match times {
+        0 => "never used".to_owned(),
+        1 => "used once".to_owned(),
+        n => format!("used {} times", count(n)),
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,30 @@
 use super::{more_rows, rows_shown, written};
 use crate::kinds::TOOLS;
 use crate::limits::PAGE_SIZE;
-use crate::view::ActivityFilters;
 
 /// Periods that can be asked for, in days.
 pub const PERIODS: [(i64, &str); 3] =
     [(1, "Last 24 hours"), (7, "Last 7 days"), (30, "Last 30 days")];
+
+/// What the address of `/activity` says: `?agent=&tool=&outcome=&days=&day=&item=&theme=&shown=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActivityFilters {
+    pub agent: Option<i64>,
+    /// A tool's name, of those in [`TOOLS`].
+    pub tool: Option<&'static str>,
+    /// `outcome=ok` or `outcome=failed`.
+    pub went_well: Option<bool>,
+    /// `days=1`, `7` or `30`: not older.
+    pub days: Option<i64>,
+    /// `day=2026-03-03`: on this day, in UTC, whatever `days` says.
+    pub day: Option<String>,
+    /// Calls that returned or touched this memory.
+    pub item: Option<i64>,
+    /// Calls that returned or touched memories of this theme.
+    pub theme: Option<String>,
+    /// How many rows to show, in steps of [`PAGE_SIZE`].
+    pub shown: usize,
+}
 
 impl ActivityFilters {
     /// Reads `agent=…&tool=…` (without the `?`). What it does not know, it passes over.

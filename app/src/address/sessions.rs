@@ -3,7 +3,7 @@
 
 use super::{more_rows, rows_shown, written};
 use crate::limits::PAGE_SIZE;
-use crate::view::{Outcome, SessionFilters, TurnPlace};
+use crate::view::{Outcome, SessionFilters};
 
 impl Outcome {
     pub const ALL: [Self; 5] =
@@ -89,12 +89,6 @@ pub fn said_in((session, position): (i64, Option<i32>)) -> String {
 /// A message in its session, after a few of those before it.
 pub fn session_at(session_id: i64, position: i32) -> String {
     format!("{}#m{position}", session_from(session_id, position - SAID_BEFORE))
-}
-
-impl TurnPlace {
-    pub fn href(&self) -> String {
-        session_at(self.session_id, self.position)
-    }
 }
 
 /// The page of a session that begins with this message; `#m12` is the message at position 12.

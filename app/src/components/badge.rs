@@ -3,8 +3,24 @@
 
 use leptos::prelude::*;
 
-use crate::kinds::shape_of;
-use crate::view::{EmbeddingState, OutdatedMark, Retired};
+use crate::kinds::{shape_of, source_in_words};
+use crate::memories::Trust;
+use crate::memories::derived::Outdated;
+use crate::page::whose;
+use crate::view::EmbeddingState;
+
+/// How an item left what is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retired {
+    Archived,
+    /// A newer one took its place.
+    Superseded,
+    /// Another held when it came, and holds.
+    PutAside,
+    Expired,
+    /// Nobody had used it for long.
+    Faded,
+}
 
 /// Each state's shape in a box of 12 by 12.
 fn shape_of_state(state: &str) -> &'static str {
@@ -55,16 +71,16 @@ pub fn retired_state(retired: Retired) -> &'static str {
 
 /// What a text says of what does not hold any more: "replaced by #43".
 #[component]
-pub fn OutdatedBadge(mark: OutdatedMark) -> impl IntoView {
+pub fn OutdatedBadge(mark: Outdated) -> impl IntoView {
     match mark {
-        OutdatedMark::ReplacedBy(newer) => view! {
+        Outdated::ReplacedBy(newer) => view! {
             <a class="badge badge-outline above" href=format!("/memory/{newer}")>
                 <Shape shape=shape_of_state("superseded") />
                 {format!("replaced by #{newer}")}
             </a>
         }
         .into_any(),
-        OutdatedMark::NotHeld => view! { <StateBadge state="no longer held" /> }.into_any(),
+        Outdated::NotHeld => view! { <StateBadge state="no longer held" /> }.into_any(),
     }
 }
 
@@ -82,6 +98,35 @@ pub fn WordBadge(whose: &'static str) -> impl IntoView {
             {whose}
         </span>
     }
+}
+
+/// Who stated it: "stated by an agent (a conversation), claude-code". The source is left out where it says no more.
+#[component]
+pub fn WordOf(source: String, trust: Trust, agent: Option<String>) -> impl IntoView {
+    let says_no_more = matches!(
+        (source.as_str(), trust),
+        ("agent", Trust::Agent) | ("tool_call", Trust::Tool) | ("user_explicit", Trust::User)
+    );
+    let source = (!says_no_more).then(|| format!(" ({})", source_in_words(source, trust)));
+    view! {
+        <span class="source">
+            {whose(trust)} {source}
+            {agent.map(|agent| view! { ", " <bdi>{agent}</bdi> })}
+        </span>
+    }
+    .into_any()
+}
+
+/// Who alone sees it: "for claude-code only"; nothing where it is shared.
+#[component]
+pub fn OwnerBadge(owner: Option<String>) -> impl IntoView {
+    owner.map(|owner| {
+        view! {
+            <span class="badge badge-outline">
+                "for " <bdi>{owner}</bdi> " only"
+            </span>
+        }
+    })
 }
 
 /// What pages call a type: a turn is a "message".

@@ -2,15 +2,17 @@
 
 use leptos::prelude::*;
 
-use crate::view::{DayFilters, DayTold};
+use crate::address::DayFilters;
+use crate::memories::Day;
+use crate::moment::date_of;
+use crate::page::asked;
 
-/// `today`: the same page without a day.
+/// Nothing today. `today`: the same page without a day.
 #[component]
-pub fn DayBanner(day: Option<DayTold>, today: String) -> impl IntoView {
-    let Some(day) = day else {
-        return ().into_any();
-    };
-    let what = match (day.as_of, day.at) {
+pub fn DayBanner(day: Day, today: String) -> impl IntoView {
+    let zone = asked().zone();
+    let words = |at| date_of(zone.local(at));
+    let what = match (day.as_of.map(words), day.at.map(words)) {
         (Some(as_of), None) => format!("The memory as of {as_of}"),
         (None, Some(at)) => format!("What was true on {at}, as known today"),
         (Some(as_of), Some(at)) => format!("What was true on {at}, as known on {as_of}"),

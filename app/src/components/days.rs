@@ -4,16 +4,12 @@
 use leptos::prelude::*;
 
 use super::count;
-use crate::view::{ActivityFilters, DayCalls};
-use crate::words;
 
 const BAR_WIDTH: usize = 8;
 const STEP: usize = 10;
 const HEIGHT: f64 = 40.0;
 /// Of a day with any calls at all.
 const HEIGHT_MIN: f64 = 2.0;
-
-const DAYS_MIN: usize = 7;
 
 /// What went well, and what failed, on top of it.
 pub const OUTCOMES: &[&str] = &["day-ok", "day-failed"];
@@ -81,35 +77,6 @@ pub fn Bars(
     .into_any()
 }
 
-#[component]
-pub fn Days(days: Vec<DayCalls>, filters: ActivityFilters) -> impl IntoView {
-    let summary = summary_of(&days);
-    // From the first use on, a week at least.
-    let unused = days.iter().position(|day| total(day) > 0).unwrap_or(0);
-    let days = days.split_at(unused.min(days.len().saturating_sub(DAYS_MIN))).1.to_vec();
-    let first = days.first().map(|day| day.day.clone());
-    let links = days.iter().map(|day| {
-        let href = || filters.on_day(Some(&day.iso)).href();
-        (total(day) > 0).then(href)
-    });
-    let links = links.collect();
-    let bars = days
-        .into_iter()
-        .map(|day| Bar {
-            title: match (total(&day), day.failed) {
-                (n, 0) => format!("{}: {}", day.day, calls(n)),
-                (n, failed) => format!("{}: {}, {} failed", day.day, calls(n), count(failed)),
-            },
-            parts: vec![day.ok, day.failed],
-        })
-        .collect();
-    view! { <Bars bars links first summary classes=OUTCOMES /> }
-}
-
-fn total(day: &DayCalls) -> i64 {
-    day.ok + day.failed
-}
-
 fn bar(at: usize, bar: Bar, classes: &'static [&'static str], most: i64) -> impl IntoView {
     let x = at * STEP;
     let mut top = HEIGHT;
@@ -150,23 +117,9 @@ pub fn calls(n: i64) -> String {
     }
 }
 
-fn summary_of(days: &[DayCalls]) -> String {
-    let all = days.iter().map(total).sum();
-    let failed: i64 = days.iter().map(|day| day.failed).sum();
-    let ended = match failed {
-        0 => String::new(),
-        n => format!(", {} failed", count(n)),
-    };
-    format!("{} in {}{ended}", calls(all), words::days(days.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn day(ok: i64, failed: i64) -> DayCalls {
-        DayCalls { iso: "2026-05-01".to_owned(), day: "1 May".to_owned(), ok, failed }
-    }
 
     #[test]
     fn no_bar_leaves_its_frame_and_none_that_counts_is_invisible() {
@@ -178,12 +131,5 @@ mod tests {
             assert_eq!(heights[0] > 0.0, ok > 0);
             assert_eq!(heights[1] > 0.0, failed > 0);
         }
-    }
-
-    #[test]
-    fn the_picture_is_told_in_words() {
-        let days = [day(1_200, 0), day(0, 3)];
-        assert_eq!(summary_of(&days), "1,203 calls in 2 days, 3 failed");
-        assert_eq!(summary_of(&[day(1, 0)]), "1 call in 1 day");
     }
 }

@@ -3,7 +3,6 @@
 
 mod badge;
 mod beginning;
-mod call;
 mod connect;
 mod content;
 mod day;
@@ -13,7 +12,6 @@ mod endpoint_form;
 mod facts;
 mod field;
 mod frame;
-mod item_row;
 mod memory_switch;
 mod notice;
 mod outcome;
@@ -33,14 +31,14 @@ mod unseen;
 pub use crate::kinds::{ENTITY_TYPES, ITEM_TYPES, TOOLS, did, shape_of};
 pub use crate::words::{count, documents, memories, rate, size, some_texts, texts, time_left};
 pub use badge::{
-    EmbeddingMark, OutdatedBadge, Shape, StateBadge, TypeBadge, WordBadge, retired_state, type_name,
+    EmbeddingMark, OutdatedBadge, OwnerBadge, Retired, Shape, StateBadge, TypeBadge, WordBadge,
+    WordOf, retired_state, type_name,
 };
 pub use beginning::FirstSteps;
-pub use call::{Call, Run};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;
 pub use day::{DayBanner, DayFields};
-pub use days::{Bar, Bars, Days, OUTCOMES, calls};
+pub use days::{Bar, Bars, OUTCOMES, calls};
 use embedding_fields::EmbeddingFields;
 pub use endpoint_form::{
     Effective, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
@@ -48,7 +46,6 @@ pub use endpoint_form::{
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
 pub use frame::{Frame, Section};
-pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
 pub use notice::{NoSuchPage, Trouble, not_found, with_code};
 pub use outcome::{Confirm, TestReport};
@@ -63,4 +60,4 @@ pub use team::Team;
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};
 pub use tool_choice::{ToolChoice, ToolSelect};
-pub use unseen::{Marked, without_unseen};
+pub use unseen::{Marked, MarkedLink, without_unseen};

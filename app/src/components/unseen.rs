@@ -20,6 +20,16 @@ pub fn without_unseen(text: &str) -> String {
     text.chars().filter(|c| !is_unseen(*c)).collect()
 }
 
+/// A link whose words are somebody's text.
+#[component]
+pub fn MarkedLink(href: String, text: String) -> impl IntoView {
+    view! {
+        <a href=href dir="auto">
+            <Marked text />
+        </a>
+    }
+}
+
 /// The text, to the last character, with a mark at each run of unseen ones.
 #[component]
 pub fn Marked(text: String) -> impl IntoView {

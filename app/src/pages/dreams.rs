@@ -1,49 +1,210 @@
 //! Dreams: each with what it read, what it wrote, and what it proposes of two memories, side by side; accepted, dismissed and
 //! undone here.
 
-pub mod load;
-pub mod post;
+mod proposals;
 
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
-use crate::components::{
-    Done, Field, FormError, Marked, Progress, Section, StateBadge, When, count,
-};
-use crate::forms::{FormName, FormState};
-use crate::page::Page;
-use crate::view::{
-    DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
-};
+use crate::components::{Done, Field, FormError, Marked, Progress, Section, When, count};
+use crate::consolidation::dreaming::decide::{self, DecisionOutcome, UndoOutcome};
+use crate::consolidation::dreaming::model::{Dream, ReadEpisode};
+use crate::consolidation::dreaming::{self, DreamSettings};
+use crate::db::actor;
+use crate::documents::DocumentError;
+use crate::forms::{self, Attempt, FormName, FormState, Outcome, Posted, Submission, done};
+use crate::memories::ItemId;
+use crate::page::{Page, PageError, database, whose};
+use crate::providers::chat::{ChatError, ChatPurpose};
+use proposals::Proposals;
 
 const PATH: &str = "/dreams";
 const FORM: FormName = FormName::Dreams;
-const SETTINGS_FORM: FormName = FormName::DreamSettings;
+
+/// The newest dreams, or those before one.
+#[derive(Clone)]
+struct LoadedDreams {
+    /// Each with what its document says.
+    dreams: Vec<(Dream, Vec<Chapter>)>,
+    /// The number of the last of them, where there are older ones.
+    older_than: Option<i64>,
+    /// Why there will be none, where no chat model may be asked.
+    why_none: Option<&'static str>,
+    settings: DreamSettings,
+    /// Sessions that have ended since the last dream.
+    waiting: i64,
+    can_decide: bool,
+}
+
+/// A heading with its lines.
+type Chapter = (String, Vec<String>);
 
 pub async fn show(page: Page) -> Response {
     let before = page.asked_for("before").and_then(|id| id.parse().ok());
     let form = page.form.clone();
-    let found = page.dreams_view(&page.viewer, before).await;
-    page.render(Section::Memory, "Dreams", PATH, found, move |page| {
-        view! { <Whole page form=form.clone() is_first=before.is_none() /> }.into_any()
+    let found = load(&page, before).await;
+    page.render(Section::Memory, "Dreams", PATH, found, move |found| {
+        view! { <DreamsPage found form=form.clone() is_first=before.is_none() /> }.into_any()
     })
     .await
 }
 
+async fn load(page: &Page, before: Option<i64>) -> Result<LoadedDreams, PageError> {
+    let (db, user, now) = (&page.state.db, page.viewer.user_id, page.state.clock.now());
+    let (found, has_more) = decide::list(db, user, before).await.map_err(database)?;
+    let settings = dreaming::settings(db, user).await.map_err(database)?;
+    let waiting = decide::count_waiting(db, user, now).await.map_err(database)?;
+    let why_none = match page.state.chat.effective(user, ChatPurpose::Dreaming).await {
+        Ok(Some(_)) => None,
+        Err(ChatError::Database(error)) => return Err(database(error)),
+        Ok(None) | Err(_) => {
+            Some("No dreams: they need a chat model that is switched on for dreaming.")
+        }
+    };
+    let older_than = found.last().map(|dream| dream.id).filter(|_| has_more);
+    let mut dreams = Vec::with_capacity(found.len());
+    for dream in found {
+        let chapters = chapters(page, &dream).await?;
+        dreams.push((dream, chapters));
+    }
+    let can_decide = page.is_manageable().await?;
+    Ok(LoadedDreams { dreams, older_than, why_none, settings, waiting, can_decide })
+}
+
+/// What the dream's document says, less the title, which the page has.
+async fn chapters(page: &Page, dream: &Dream) -> Result<Vec<Chapter>, PageError> {
+    let Some((id, _)) = dream.document.as_ref().filter(|_| !dream.is_archived) else {
+        return Ok(Vec::new());
+    };
+    let whole = match page.state.documents.read_revision(page.viewer.user_id, *id, None).await {
+        Ok(whole) => whole.content,
+        Err(DocumentError::Database(error)) => return Err(database(error)),
+        // Deleted in the meantime.
+        Err(_) => return Ok(Vec::new()),
+    };
+    let mut chapters: Vec<Chapter> = Vec::new();
+    for line in whole.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            chapters.push((heading.to_owned(), Vec::new()));
+        } else if let (Some(said), Some((_, lines))) =
+            (line.strip_prefix("- "), chapters.last_mut())
+        {
+            lines.push(said.to_owned());
+        }
+    }
+    Ok(chapters)
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum DreamForm {
+    Save { mode: forms::Field, episodes_min: forms::Field },
+    Accept(AcceptForm),
+    AcceptAll { dream: forms::Field<i64> },
+    Dismiss { dream: forms::Field<i64>, n: forms::Field<i16> },
+    DismissAll { dream: forms::Field<i64> },
+    Undo { dream: forms::Field<i64>, n: forms::Field },
+}
+
+#[derive(Deserialize)]
+pub struct AcceptForm {
+    dream: forms::Field<i64>,
+    n: forms::Field<i16>,
+    kept: forms::Field,
+}
+
+pub async fn change(Posted(posted, form): Posted<DreamForm>) -> Response {
+    let name = match form {
+        Ok(DreamForm::Save { .. }) => FormName::DreamSettings,
+        _ => {
+            actor::require_open_browser();
+            FORM
+        }
+    };
+    let outcome = apply(&posted, form).await;
+    posted.respond(show, PATH, name, outcome).await
+}
+
+async fn apply(posted: &Submission, form: Result<DreamForm, Problem>) -> Attempt {
+    let (db, user, now) = posted.context();
+    let sentence = match form? {
+        DreamForm::Save { mode, episodes_min } => {
+            let settings = DreamSettings::parse(&mode, &episodes_min)?;
+            dreaming::save(db, user, settings).await?;
+            "Saved. It applies from the next dream on.".to_owned()
+        }
+        DreamForm::Accept(AcceptForm { dream, n, kept }) => {
+            let kept = kept.parse().ok().map(ItemId);
+            accepted(decide::accept(db, user, (*dream, Some(*n)), kept, now).await?)
+        }
+        DreamForm::AcceptAll { dream } => {
+            accepted(decide::accept(db, user, (*dream, None), None, now).await?)
+        }
+        DreamForm::Dismiss { dream, n } => {
+            decide::dismiss(db, user, (*dream, Some(*n)), now).await?;
+            return Ok(Outcome::Redirect);
+        }
+        DreamForm::DismissAll { dream } => {
+            decide::dismiss(db, user, (*dream, None), now).await?;
+            return Ok(Outcome::Redirect);
+        }
+        DreamForm::Undo { dream, n } => {
+            // Without a number, undoes everything that the dream applied.
+            undone(&decide::undo(db, user, (*dream, n.parse().ok()), now).await?)
+        }
+    };
+    Ok(done(FORM, sentence))
+}
+
+fn accepted(decided: DecisionOutcome) -> String {
+    let applied = match decided.applied {
+        0 => "Nothing was changed.".to_owned(),
+        1 => "1 change was made; it can be undone.".to_owned(),
+        n => format!("{n} changes were made; they can be undone."),
+    };
+    match decided.void {
+        0 => applied,
+        1 => format!("{applied} 1 no longer applies: one of its memories has changed."),
+        n => format!("{applied} {n} no longer apply: their memories have changed."),
+    }
+}
+
+fn undone(undone: &UndoOutcome) -> String {
+    let mut told = vec![match undone.done {
+        0 => "Nothing was undone.".to_owned(),
+        1 => "1 change was undone.".to_owned(),
+        n => format!("{n} changes were undone."),
+    }];
+    told.extend(
+        undone
+            .changed
+            .iter()
+            .map(|id| format!("Memory {id} has changed since, and stays unchanged.")),
+    );
+    told.extend(undone.stood_on.iter().map(|(id, newer)| {
+        format!("Memory {id} stays archived: the newer memory {newer} has replaced it.")
+    }));
+    told.join(" ")
+}
+
 #[component]
-fn Whole(page: DreamsPage, form: FormState, is_first: bool) -> impl IntoView {
-    let can_decide = page.is_manageable;
-    let next = is_first.then(|| view! { <Next page=page.clone() /> });
+fn DreamsPage(found: LoadedDreams, form: FormState, is_first: bool) -> impl IntoView {
+    let LoadedDreams { dreams, older_than, why_none, settings, waiting, can_decide } = found;
+    let episodes_min = settings.episodes_min.into();
+    let next = is_first.then(|| view! { <NextDream why_none waiting episodes_min /> });
     let settings =
-        is_first.then(|| view! { <Settings page=page.clone() form=form.of(SETTINGS_FORM) /> });
-    let older = page.older_than.map(|before| {
+        is_first.then(|| view! { <Settings settings form=form.of(FormName::DreamSettings) /> });
+    let older = older_than.map(|before| {
         view! {
             <p class="more">
                 <a href=format!("{PATH}?before={before}")>"Older dreams"</a>
             </p>
         }
     });
-    let dreams = page.dreams.into_iter().map(|dream| view! { <One dream can_decide /> });
+    let dreams = dreams.into_iter();
+    let dreams = dreams.map(|(dream, body)| view! { <DreamEntry dream body can_decide /> });
     view! {
         <div class="page">
             <p class="back">
@@ -69,15 +230,15 @@ fn Whole(page: DreamsPage, form: FormState, is_first: bool) -> impl IntoView {
 
 /// When the next one comes, or why none does.
 #[component]
-fn Next(page: DreamsPage) -> impl IntoView {
-    if let Some(why) = page.why_none {
+fn NextDream(why_none: Option<&'static str>, waiting: i64, episodes_min: i64) -> impl IntoView {
+    if let Some(why) = why_none {
         return view! {
             <p class="hint">{why} " " <a href="/settings/chat">"Settings › Chat model"</a></p>
         }
         .into_any();
     }
-    let line = match page.waiting {
-        waiting if waiting >= page.episodes_min => {
+    let line = match waiting {
+        waiting if waiting >= episodes_min => {
             format!(
                 "{} sessions are waiting: the next dream starts ten minutes after the last of them.",
                 count(waiting)
@@ -86,15 +247,15 @@ fn Next(page: DreamsPage) -> impl IntoView {
         waiting => format!(
             "{} of {} sessions have ended since the last dream.",
             count(waiting),
-            count(page.episodes_min)
+            count(episodes_min)
         ),
     };
     view! {
         <Progress
             label="Sessions until the next dream".to_owned()
-            done=page.waiting.min(page.episodes_min)
+            done=waiting.min(episodes_min)
             failed=0
-            total=page.episodes_min
+            total=episodes_min
             line
         />
     }
@@ -102,7 +263,7 @@ fn Next(page: DreamsPage) -> impl IntoView {
 }
 
 #[component]
-fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
+fn DreamEntry(dream: Dream, body: Vec<Chapter>, can_decide: bool) -> impl IntoView {
     let id = dream.id;
     let title = format!("dream-{id}");
     let gone = dream.episodes - dream.read.len() as i64;
@@ -118,7 +279,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
         n => format!("{} sessions", count(n)),
     };
     let read = dream.read.into_iter().map(|one| view! { <Read one /> });
-    let body = dream.body.into_iter().map(|(heading, lines)| {
+    let body = body.into_iter().map(|(heading, lines)| {
         let lines = lines.into_iter().map(|line| {
             view! {
                 <li dir="auto">
@@ -137,7 +298,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
                 <a href=format!("/documents/{document}") class="path">
                     <bdi>{path}</bdi>
                 </a>
-                {dream.word.map(|word| view! { <span class="hint">", " {word}</span> })}
+                {dream.trust.map(whose).map(|word| view! { <span class="hint">", " {word}</span> })}
             </p>
             <div class="dream-body">{body.collect_view()}</div>
         }
@@ -147,7 +308,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
     view! {
         <article class="dream" id=title.clone() aria-labelledby=format!("{title}-title")>
             <h2 id=format!("{title}-title")>
-                <When at=dream.at />
+                <When at=dream.dreamt_at />
                 {dream.owner.map(|owner| view! { ", of what " <bdi>{owner}</bdi> " keeps for itself" })}
             </h2>
             <details>
@@ -164,7 +325,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
 }
 
 #[component]
-fn Read(one: DreamtOf) -> impl IntoView {
+fn Read(one: ReadEpisode) -> impl IntoView {
     let href = match one.session {
         Some(session) => format!("/sessions/{session}"),
         None => format!("/memory/{}", one.id),
@@ -174,178 +335,19 @@ fn Read(one: DreamtOf) -> impl IntoView {
             <a href=href dir="auto">
                 <Marked text=one.short />
             </a>
-            <span class="hint">" " <When at=one.at /></span>
+            <span class="hint">" " <When at=one.ended_at /></span>
         </li>
     }
     .into_any()
 }
 
 #[component]
-fn Proposals(id: i64, proposals: Vec<ProposalView>, can_decide: bool) -> impl IntoView {
-    if proposals.is_empty() {
-        return ().into_any();
-    }
-    let open = proposals.iter().filter(|one| one.state == ProposalState::Open);
-    let (asks, others): (Vec<_>, Vec<_>) =
-        open.partition(|one| one.kind == ProposalKind::Contradiction);
-    let (acceptable, open) = (others.len(), asks.len() + others.len());
-    let is_applied =
-        |one: &&ProposalView| matches!(one.state, ProposalState::Accepted | ProposalState::Applied);
-    let applied = proposals.iter().filter(is_applied).count();
-    let button = |action: &'static str, label: String| {
-        view! {
-            <button type="submit" name="action" value=action>
-                {label}
-            </button>
-        }
-    };
-    let all = (can_decide && (open > 1 || applied > 0)).then(|| {
-        view! {
-            <form class="actions" method="post" action=PATH>
-                <input type="hidden" name="dream" value=id />
-                {(acceptable > 1).then(|| button("accept_all", format!("Accept {acceptable}")))}
-                {(open > 1).then(|| button("dismiss_all", "Dismiss all".to_owned()))}
-                {(applied > 0)
-                    .then(|| {
-                        let label = match applied {
-                            1 => "Undo its change".to_owned(),
-                            n => format!("Undo all {n} changes"),
-                        };
-                        button("undo", label)
-                    })}
-            </form>
-        }
-    });
-    let rows = proposals.into_iter().map(|one| view! { <Proposal id one can_decide /> });
-    view! {
-        <h3>"Proposes"</h3>
-        <ol class="proposals">{rows.collect_view()}</ol>
-        {all}
-    }
-    .into_any()
-}
-
-#[component]
-fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
-    let is_open = one.state == ProposalState::Open;
-    let what = match one.kind {
-        ProposalKind::Merge => "Both say the same: the first would be archived.",
-        ProposalKind::Supersede => "The second replaces the first.",
-        ProposalKind::Contradiction if is_open => "They contradict each other. Which one is true?",
-        ProposalKind::Contradiction => "They contradict each other.",
-    };
-    let state = match one.state {
-        ProposalState::Open => None,
-        ProposalState::Accepted => Some("accepted"),
-        ProposalState::Applied => Some("applied"),
-        ProposalState::Dismissed => Some("dismissed"),
-        ProposalState::Undone => Some("undone"),
-        ProposalState::Void => Some("no longer applies"),
-    };
-    let state = state.map(|state| view! { <StateBadge state /> }.into_any());
-    let is_applied = matches!(one.state, ProposalState::Accepted | ProposalState::Applied);
-    let asks = is_open && one.kind == ProposalKind::Contradiction;
-    let (before, after) = match one.kind {
-        ProposalKind::Contradiction => ("One", "Other"),
-        _ => ("Before", "After"),
-    };
-    let n = one.n;
-    let kept = one.kept.id;
-    let decide = can_decide.then(|| {
-        view! {
-            <form class="actions" method="post" action=PATH>
-                <input type="hidden" name="dream" value=id />
-                <input type="hidden" name="n" value=n />
-                {(is_open && !asks)
-                    .then(|| {
-                        view! {
-                            <input type="hidden" name="kept" value=kept />
-                            <button type="submit" name="action" value="accept">
-                                "Accept"
-                            </button>
-                        }
-                    })}
-                {is_open
-                    .then(|| {
-                        view! {
-                            <button type="submit" name="action" value="dismiss">
-                                "Dismiss"
-                            </button>
-                        }
-                    })}
-                {is_applied
-                    .then(|| {
-                        view! {
-                            <button type="submit" name="action" value="undo">
-                                "Undo"
-                            </button>
-                        }
-                    })}
-            </form>
-        }
-        .into_any()
-    });
-    let choose = move |side: i64| {
-        (asks && can_decide).then(|| {
-            view! {
-                <form method="post" action=PATH>
-                    <input type="hidden" name="dream" value=id />
-                    <input type="hidden" name="n" value=n />
-                    <input type="hidden" name="kept" value=side />
-                    <button type="submit" name="action" value="accept">
-                        "This is true"
-                        <span class="visually-hidden">": memory " {side}</span>
-                    </button>
-                </form>
-            }
-            .into_any()
-        })
-    };
-    view! {
-        <li>
-            <p class="proposal-what">
-                {what} " " {state}
-            </p>
-            <div class="proposal">
-                <div class="proposal-side" class:proposal-gone=!asks>
-                    <Side term=before side=one.gone.clone() />
-                    {choose(one.gone.id)}
-                </div>
-                <div class="proposal-side">
-                    <Side term=after side=one.kept.clone() />
-                    {choose(one.kept.id)}
-                </div>
-            </div>
-            <p class="hint">
-                "Why: " <bdi>{one.why}</bdi>
-            </p>
-            {decide}
-        </li>
-    }
-    .into_any()
-}
-
-#[component]
-fn Side(term: &'static str, side: ProposalSide) -> impl IntoView {
-    view! {
-        <p class="proposal-term">{term}</p>
-        <p class="proposal-words">
-            <a href=format!("/memory/{}", side.id) dir="auto">
-                <Marked text=side.beginning />
-            </a>
-        </p>
-        <p class="hint">
-            {side.word} {side.is_confirmed.then_some(", confirmed")} ", " <When at=side.said />
-        </p>
-    }
-    .into_any()
-}
-
-#[component]
-fn Settings(page: DreamsPage, form: FormState) -> impl IntoView {
-    let mode = if page.applies { "apply" } else { "propose" };
-    let form = form
-        .or_saved(vec![("mode", mode.to_owned()), ("episodes_min", page.episodes_min.to_string())]);
+fn Settings(settings: DreamSettings, form: FormState) -> impl IntoView {
+    let mode = if settings.applies { "apply" } else { "propose" };
+    let form = form.or_saved(vec![
+        ("mode", mode.to_owned()),
+        ("episodes_min", settings.episodes_min.to_string()),
+    ]);
     let chosen = form.value("mode");
     let choice = |value: &'static str, label: &'static str, hint: &'static str| {
         view! {

@@ -1,33 +1,150 @@
 //! Settings › Fading: what would be archived before it is switched on, how fast memories get weaker, and
 //! what has faded, each with a button that brings it back.
 
-pub mod load;
-pub mod post;
+use std::collections::BTreeMap;
 
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
 use crate::components::{
     Done, Field, FormError, Marked, Section, StateBadge, TypeBadge, When, count, memories,
 };
-use crate::forms::{FormName, FormState};
-use crate::page::Page;
-use crate::view::{FadedRow, FadingPage, FadingRow};
+use crate::db::actor;
+use crate::forms::{
+    self, Attempt, FormName, FormState, Outcome, Posted, Submission, done, memory_problem,
+};
+use crate::memories::fading::{
+    self, BEGINNING_CHARS, FadedItem, FadingItem, FadingOverview, FadingSettings, HALF_LIVES,
+};
+use crate::memories::manage::RestoreOutcome;
+use crate::memories::{self, ItemId, ItemType};
+use crate::page::{Page, PageError, database};
+use crate::words::{beginning, used};
 
-pub const PATH: &str = "/settings/fading";
+const PATH: &str = "/settings/fading";
 const FORM: FormName = FormName::Fading;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
-    let found = page.fading_view(&page.viewer).await;
-    page.render(Section::Fading, "Fading", PATH, found, move |page| {
-        view! { <Whole page form=form.clone() /> }.into_any()
+    let found = load(&page).await;
+    page.render(Section::Fading, "Fading", PATH, found, move |(overview, schedule, can_manage)| {
+        view! { <FadingPage overview schedule can_manage form=form.clone() /> }.into_any()
     })
     .await
 }
 
+/// Also when the next night comes, and whether people decide about memories here.
+async fn load(page: &Page) -> Result<(FadingOverview, String, bool), PageError> {
+    // It evaluates all items of the user, which may take long.
+    let db = page.state.db.with_job_timeout();
+    let overview = fading::overview(&db, page.viewer.user_id, page.state.clock.now()).await;
+    Ok((overview.map_err(database)?, page.schedule_of("fade").await?, page.is_manageable().await?))
+}
+
+/// What is saved is the threshold, and the half-life of each type of memory.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum FadingForm {
+    On,
+    Off,
+    Save(BTreeMap<String, String>),
+    Keep { item: forms::Field<i64> },
+    Restore { item: forms::Field<i64> },
+    RestoreAll,
+}
+
+pub async fn change(Posted(posted, form): Posted<FadingForm>) -> Response {
+    let name = match form {
+        Ok(FadingForm::Save(_)) => FormName::FadingSettings,
+        _ => FORM,
+    };
+    let outcome = apply(&posted, form).await;
+    posted.respond(show, PATH, name, outcome).await
+}
+
+async fn apply(posted: &Submission, form: Result<FadingForm, Problem>) -> Attempt {
+    let (db, user, _) = posted.context();
+    let sentence = match form? {
+        FadingForm::On => return switch(posted, true).await,
+        FadingForm::Off => return switch(posted, false).await,
+        FadingForm::Save(fields) => {
+            let is_on = fading::settings(db, user).await?.is_on;
+            let text = |name: &str| fields.get(name).map_or("", String::as_str);
+            let settings = FadingSettings::parse(is_on, text("threshold"), text)?;
+            fading::save(db, user, &settings).await?;
+            "Saved.".to_owned()
+        }
+        FadingForm::Keep { item } => {
+            actor::require_open_browser();
+            let item = ItemId(*item);
+            let call = posted.begin("memory_half_life");
+            let kept = fading::set_half_life(db, &call, item, Some(None)).await;
+            call.ended_unknown();
+            kept.map_err(memory_problem)?;
+            format!("Memory {item} never fades.")
+        }
+        FadingForm::Restore { item } => {
+            actor::require_open_browser();
+            let item = ItemId(*item);
+            match restore(posted, item).await? {
+                true => format!("Memory {item} is active again."),
+                false => format!(
+                    "Memory {item} was not restored: another memory is active in its place. Its page asks which to keep."
+                ),
+            }
+        }
+        FadingForm::RestoreAll => {
+            actor::require_open_browser();
+            let (mut restored, mut replaced) = (0, 0);
+            for item in fading::list_faded(db, user).await? {
+                match restore(posted, item).await? {
+                    true => restored += 1,
+                    false => replaced += 1,
+                }
+            }
+            restored_in_words(restored, replaced)
+        }
+    };
+    Ok(done(FORM, sentence))
+}
+
+async fn switch(posted: &Submission, is_on: bool) -> Attempt {
+    let (db, user, _) = posted.context();
+    let settings = fading::settings(db, user).await?;
+    fading::save(db, user, &FadingSettings { is_on, ..settings }).await?;
+    Ok(Outcome::Redirect)
+}
+
+/// False if another item is active in its place.
+async fn restore(posted: &Submission, item: ItemId) -> Result<bool, Problem> {
+    let (state, call) = (&posted.state, posted.begin("memory_restore"));
+    let restored = memories::restore(&state.db, &state.clock, &call, item, &[]).await;
+    call.ended_unknown();
+    Ok(restored.map_err(memory_problem)? == RestoreOutcome::Done)
+}
+
+fn restored_in_words(restored: u32, replaced: u32) -> String {
+    let active = match restored {
+        1 => "1 memory is active again.".to_owned(),
+        n => format!("{n} memories are active again."),
+    };
+    match replaced {
+        0 => active,
+        1 => format!("{active} 1 was not restored: another memory is active in its place."),
+        n => format!("{active} {n} were not restored: other memories are active in their place."),
+    }
+}
+
 #[component]
-fn Whole(page: FadingPage, form: FormState) -> impl IntoView {
+fn FadingPage(
+    overview: FadingOverview,
+    schedule: String,
+    can_manage: bool,
+    form: FormState,
+) -> impl IntoView {
+    let settings = overview.settings.clone();
     view! {
         <div class="column page">
             <h1>"Fading"</h1>
@@ -36,18 +153,18 @@ fn Whole(page: FadingPage, form: FormState) -> impl IntoView {
             </p>
             <Done form=form.of(FORM) />
             <FormError form=form.of(FORM) fields=&[] />
-            <Switch page=page.clone() />
-            <Weakest page=page.clone() />
-            <Speed page=page.clone() form=form.of(FormName::FadingSettings) />
-            <Faded page />
+            <Switch is_on=settings.is_on outlook=outlook(&overview, &schedule) />
+            <Weakest items=overview.weakest total=overview.weak[0] can_manage />
+            <Speed settings form=form.of(FormName::FadingSettings) />
+            <Faded items=overview.faded total=overview.faded_count can_manage />
         </div>
     }
     .into_any()
 }
 
 #[component]
-fn Switch(page: FadingPage) -> impl IntoView {
-    let (state, action, label) = match page.is_on {
+fn Switch(is_on: bool, outlook: String) -> impl IntoView {
+    let (state, action, label) = match is_on {
         true => ("on", "off", "Switch off"),
         false => ("off", "on", "Switch on"),
     };
@@ -57,7 +174,7 @@ fn Switch(page: FadingPage) -> impl IntoView {
             <p class="badges">
                 <StateBadge state />
             </p>
-            <p>{outlook(&page)}</p>
+            <p>{outlook}</p>
             <form method="post" action=PATH>
                 <button type="submit" name="action" value=action>
                     {label}
@@ -69,36 +186,40 @@ fn Switch(page: FadingPage) -> impl IntoView {
 }
 
 /// What is going to be archived, in words.
-fn outlook(page: &FadingPage) -> String {
-    let [now, month, year] = page.weak;
-    let will = match (page.is_on, now) {
+fn outlook(overview: &FadingOverview, schedule: &str) -> String {
+    let [now, month, year] = overview.weak;
+    let will = match (overview.settings.is_on, now) {
         (true, 1) => "is archived",
         (true, _) => "are archived",
         (false, _) => "would be archived",
     };
-    if page.active == 0 {
+    if overview.active == 0 {
         return "No memories yet.".to_owned();
     }
     format!(
-        "Of {}, {} {will} on the next night ({}). If none is used: {} within 30 days, {} within a year.",
-        memories(page.active),
+        "Of {}, {} {will} on the next night ({schedule}). If none is used: {} within 30 days, {} within a year.",
+        memories(overview.active),
         count(now),
-        page.schedule,
         count(month),
         count(year),
     )
 }
 
 #[component]
-fn Weakest(page: FadingPage) -> impl IntoView {
-    if page.weakest.is_empty() {
+fn Weakest(items: Vec<FadingItem>, total: i64, can_manage: bool) -> impl IntoView {
+    if items.is_empty() {
         return ().into_any();
     }
-    let more = page.weak[0] - page.weakest.len() as i64;
-    let more =
-        (more > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(more))}</p> });
-    let can_keep = page.is_manageable;
-    let rows = page.weakest.into_iter().map(|row| view! { <Weak row can_keep /> });
+    let more = more_than(items.len(), total);
+    let rows = items.into_iter().map(|item| {
+        let hint = view! {
+            {format!(" {} % · {} · last ", percent(item.strength), used(item.access_count))}
+            <When at=item.last_used />
+        }
+        .into_any();
+        let keep = can_manage.then_some(("keep", "Keep"));
+        row(item.id, item.item_type, item.beginning, hint, keep)
+    });
     view! {
         <section class="part" aria-labelledby="weak-title">
             <h2 id="weak-title">"Weak now"</h2>
@@ -112,54 +233,63 @@ fn Weakest(page: FadingPage) -> impl IntoView {
     .into_any()
 }
 
-#[component]
-fn Weak(row: FadingRow, can_keep: bool) -> impl IntoView {
-    let used = match row.uses {
-        0 => "never used".to_owned(),
-        1 => "used once".to_owned(),
-        n => format!("used {} times", count(n)),
-    };
+/// A line about those of the list that are not shown.
+fn more_than(shown: usize, total: i64) -> Option<AnyView> {
+    let more = total - shown as i64;
+    (more > 0)
+        .then(|| view! { <p class="hint">{format!("And {} more.", count(more))}</p> }.into_any())
+}
+
+/// A memory, with the action of its button and the label.
+fn row(
+    id: ItemId,
+    item_type: ItemType,
+    text: String,
+    hint: AnyView,
+    button: Option<(&'static str, &'static str)>,
+) -> AnyView {
+    let button = button.map(|(action, label)| {
+        view! {
+            <form method="post" action=PATH>
+                <input type="hidden" name="item" value=id.0 />
+                <button type="submit" name="action" value=action>
+                    {label}
+                    <span class="visually-hidden">" memory " {id.0}</span>
+                </button>
+            </form>
+        }
+    });
     view! {
         <li>
             <div>
-                <a href=format!("/memory/{}", row.id) dir="auto">
-                    <Marked text=row.beginning />
+                <a href=format!("/memory/{id}") dir="auto">
+                    <Marked text=beginning(text, BEGINNING_CHARS) />
                 </a>
                 <p class="hint">
-                    <TypeBadge item_type=row.item_type.to_owned() />
-                    {format!(" {} % · {used} · last ", row.strength)}
-                    <When at=row.used />
+                    <TypeBadge item_type=item_type.as_str().to_owned() />
+                    {hint}
                 </p>
             </div>
-            {can_keep.then(|| view! { <One id=row.id action="keep" label="Keep" /> })}
+            {button}
         </li>
     }
     .into_any()
 }
 
-#[component]
-fn One(id: i64, action: &'static str, label: &'static str) -> impl IntoView {
-    view! {
-        <form method="post" action=PATH>
-            <input type="hidden" name="item" value=id />
-            <button type="submit" name="action" value=action>
-                {label}
-                <span class="visually-hidden">" memory " {id}</span>
-            </button>
-        </form>
-    }
-    .into_any()
+fn percent(share: f64) -> i64 {
+    (100.0 * share).round() as i64
 }
 
 #[component]
-fn Speed(page: FadingPage, form: FormState) -> impl IntoView {
-    let mut saved = vec![("threshold", page.threshold.to_string())];
-    saved.extend(page.half_lives.iter().map(|(name, days)| {
+fn Speed(settings: FadingSettings, form: FormState) -> impl IntoView {
+    let (threshold, half_lives) = (percent(settings.threshold), half_lives(&settings));
+    let mut saved = vec![("threshold", threshold.to_string())];
+    saved.extend(half_lives.map(|(name, days)| {
         let days = days.map_or(String::new(), |days| days.to_string());
-        (*name, days)
+        (name, days)
     }));
     let form = form.or_saved(saved);
-    let fields = page.half_lives.iter().map(|(name, _)| {
+    let fields = half_lives.map(|(name, _)| {
         let form = form.clone();
         view! {
             <Field
@@ -179,7 +309,7 @@ fn Speed(page: FadingPage, form: FormState) -> impl IntoView {
             <p class="hint">
                 "After its half-life without use a memory is half as strong. Instructions, reflections and confirmed memories never fade. You can set the half-life of one memory on its page, under Manage."
             </p>
-            <Curves page=page.clone() />
+            <Curves threshold half_lives />
             <form class="stack" method="post" action=PATH>
                 <FormError
                     form=form.clone()
@@ -209,6 +339,17 @@ fn Speed(page: FadingPage, form: FormState) -> impl IntoView {
     .into_any()
 }
 
+/// Each type that may fade, with its half-life in days; `None`: it never fades.
+type HalfLives = [(&'static str, Option<i64>); HALF_LIVES.len()];
+
+fn half_lives(settings: &FadingSettings) -> HalfLives {
+    HALF_LIVES.map(|(item_type, _)| {
+        let name = item_type.as_str();
+        let days = settings.half_lives.get(name).copied().flatten();
+        (name, days.map(|days| days.round() as i64))
+    })
+}
+
 fn label_of(item_type: &str) -> &'static str {
     match item_type {
         "preference" => "Preferences",
@@ -227,13 +368,13 @@ const YEARS: [i64; 4] = [1, 2, 3, 4];
 
 /// Strength over four years without any use, a curve for each type.
 #[component]
-fn Curves(page: FadingPage) -> impl IntoView {
+fn Curves(threshold: i64, half_lives: HalfLives) -> impl IntoView {
     let days = 365.0 * YEARS.len() as f64;
     let x = move |day: f64| LEFT + day / days * WIDTH;
     let y = |strength: f64| HEIGHT * (1.0 - strength);
-    let limit = page.threshold as f64 / 100.0;
+    let limit = threshold as f64 / 100.0;
     let mut said = Vec::new();
-    let curves = page.half_lives.iter().enumerate().map(|(n, (name, half_life))| {
+    let curves = half_lives.iter().enumerate().map(|(n, (name, half_life))| {
         let at = |day: f64| {
             half_life.map_or(CONFIDENCE, |half| CONFIDENCE * 0.5_f64.powf(day / half as f64))
         };
@@ -271,7 +412,7 @@ fn Curves(page: FadingPage) -> impl IntoView {
         }
     });
     let said = format!("Archived without any use: {}.", said.join(", "));
-    let keys = page.half_lives.iter().enumerate().map(|(n, (name, _))| {
+    let keys = half_lives.iter().enumerate().map(|(n, (name, _))| {
         view! {
             <li class=format!("key curve-{n}")>
                 <svg viewBox="0 0 16 8" width="16" height="8" aria-hidden="true">
@@ -294,7 +435,7 @@ fn Curves(page: FadingPage) -> impl IntoView {
                     "70 %"
                 </text>
                 <text x=LEFT - 6.0 y=y(limit) + 4.0 text-anchor="end">
-                    {format!("{} %", page.threshold)}
+                    {format!("{threshold} %")}
                 </text>
                 <line class="limit" x1=LEFT x2=LEFT + WIDTH y1=y(limit) y2=y(limit) />
                 {curves}
@@ -307,27 +448,32 @@ fn Curves(page: FadingPage) -> impl IntoView {
 }
 
 #[component]
-fn Faded(page: FadingPage) -> impl IntoView {
-    let can_restore = page.is_manageable;
-    let body = if page.faded_count == 0 {
+fn Faded(items: Vec<FadedItem>, total: i64, can_manage: bool) -> impl IntoView {
+    let body = if total == 0 {
         view! { <p class="hint">"Nothing has faded. Faded memories are listed here and can be restored."</p> }
             .into_any()
     } else {
-        let more = page.faded_count - page.faded.len() as i64;
-        let more = (more > 0)
-            .then(|| view! { <p class="hint">{format!("And {} more.", count(more))}</p> });
-        let all = (can_restore && page.faded_count > 1).then(|| {
+        let more = more_than(items.len(), total);
+        let all = (can_manage && total > 1).then(|| {
             view! {
                 <form method="post" action=PATH>
                     <button type="submit" name="action" value="restore_all">
-                        {format!("Restore all {}", count(page.faded_count))}
+                        {format!("Restore all {}", count(total))}
                     </button>
                 </form>
             }
         });
-        let rows = page.faded.into_iter().map(|row| view! { <Gone row can_restore /> });
+        let rows = items.into_iter().map(|item| {
+            let hint = view! {
+                " faded "
+                <When at=item.at />
+            }
+            .into_any();
+            let restore = can_manage.then_some(("restore", "Restore"));
+            row(item.id, item.item_type, item.beginning, hint, restore)
+        });
         view! {
-            <p>{format!("{} faded. They are archived: search finds them when archived memories are included.", have(page.faded_count))}</p>
+            <p>{format!("{} faded. They are archived: search finds them when archived memories are included.", have(total))}</p>
             <ul class="fading">{rows.collect_view()}</ul>
             {more}
             {all}
@@ -350,42 +496,24 @@ fn have(n: i64) -> String {
     }
 }
 
-#[component]
-fn Gone(row: FadedRow, can_restore: bool) -> impl IntoView {
-    view! {
-        <li>
-            <div>
-                <a href=format!("/memory/{}", row.id) dir="auto">
-                    <Marked text=row.beginning />
-                </a>
-                <p class="hint">
-                    <TypeBadge item_type=row.item_type.to_owned() />
-                    " faded "
-                    <When at=row.at />
-                </p>
-            </div>
-            {can_restore.then(|| view! { <One id=row.id action="restore" label="Restore" /> })}
-        </li>
-    }
-    .into_any()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_going_to_be_archived_is_told_in_numbers() {
-        let page = FadingPage {
-            active: 480,
-            weak: [12, 20, 60],
-            schedule: "every day at 04:00".to_owned(),
-            ..FadingPage::default()
+        let overview = |active, weak| FadingOverview {
+            settings: FadingSettings { is_on: false, ..FadingSettings::default() },
+            weak,
+            active,
+            weakest: Vec::new(),
+            faded_count: 0,
+            faded: Vec::new(),
         };
         assert_eq!(
-            outlook(&page),
+            outlook(&overview(480, [12, 20, 60]), "every day at 04:00"),
             "Of 480 memories, 12 would be archived on the next night (every day at 04:00). If none is used: 20 within 30 days, 60 within a year."
         );
-        assert_eq!(outlook(&FadingPage::default()), "No memories yet.");
+        assert_eq!(outlook(&overview(0, [0; 3]), ""), "No memories yet.");
     }
 }

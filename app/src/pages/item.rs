@@ -1,51 +1,100 @@
 //! One memory, whole: its words, where they come from, what happened to them,
 //! its vector, and why it would surface. What a person decides about it stands apart (`manage.rs`).
 
+mod fact;
+mod history;
 mod lineage;
-pub mod load;
-mod manage;
-pub mod post;
+pub mod manage;
 mod related;
+mod source;
 mod why;
 
 use axum::response::Response;
 use leptos::prelude::*;
 
-use super::entities::Bar;
-use crate::address::said_in;
-use crate::components::not_found;
+use crate::address::{DayFilters, MemoryFilters, entity_path};
 use crate::components::{
-    Content, DayBanner, EmbeddingMark, Fact, Facts, Marked, Section, SourceList, StateBadge,
-    TypeBadge, When, WordOf, count, did, memories, retired_state,
+    Content, DayBanner, EmbeddingMark, Marked, Retired, Section, StateBadge, TypeBadge, WordOf,
+    not_found, retired_state,
 };
+use crate::consolidation::dreaming::model::ItemProposal;
+use crate::consolidation::lineage::Lineage;
+use crate::consolidation::reflection::Origins;
+use crate::consolidation::{dreaming, reflection};
+use crate::entities::{self, EntityId};
 use crate::forms::{FormName, FormState};
-use crate::moment::Moment;
-use crate::page::{Page, asked};
-use crate::view::{
-    ActivityFilters, DayFilters, EntityLink, FactBar, HistoryEntry, ItemPage, MemoryFilters,
-    OutdatedMark, PartPlace, ProposedRow, PutAside, Reading, Retired, SourceItem, SpanPlace,
-    TurnPlace,
+use crate::memories::derived::Outdated;
+use crate::memories::fading::{self, FadingSettings, Strength};
+use crate::memories::mentions::EntityType;
+use crate::memories::proposals::{self, AgentProposal};
+use crate::memories::timeline::{self, FactVersion};
+use crate::memories::{
+    self, Day, ItemDetails, ItemEvent, ItemId, MemoryError, MemoryItem, ReplacedItem, with_key,
 };
+use crate::page::{Page, PageError, database, invalid, memory_error};
+use crate::pages::activity::readings::{self, Reading};
+use crate::search::ResultPage;
+use crate::view::{EmbeddingState, ItemEmbedding, ItemErasure};
+use fact::FactChanges;
+use history::History;
 use manage::{Decided, Manage};
 use related::Related;
-use why::{Surfaces, Vector};
+use source::{OfDocument, OfSession, Provenance, WhereSaid, WrittenFrom};
+use why::{TestQuery, Vector};
+
+/// So many memories are shown as alike.
+const RELATED_SHOWN: usize = 5;
+
+/// An entity by name.
+type NamedEntity = (EntityId, String, EntityType);
+
+#[derive(Clone)]
+pub struct LoadedItem {
+    item: MemoryItem,
+    day: Day,
+    retired: Option<Retired>,
+    outdated: Option<Outdated>,
+    embedding: ItemEmbedding,
+    strength: Option<Strength>,
+    fading: FadingSettings,
+    /// The memories whose place it took, and those that contradict it, newest first.
+    gave_way: Vec<ReplacedItem>,
+    /// In the order of its text.
+    names: Vec<NamedEntity>,
+    /// What agents propose about it; as the history of its key and what is like it, only of today.
+    proposed: Vec<AgentProposal>,
+    fact: Vec<FactVersion>,
+    related: Option<ResultPage>,
+    /// What it was written from, and what was written from it.
+    origins: Origins,
+    lineage: Lineage,
+    /// The query of the address, and what it finds.
+    tested: Option<(String, ResultPage)>,
+    history: Vec<ItemEvent>,
+    /// Of its history, what dreams have proposed.
+    dreams: Vec<ItemProposal>,
+    /// The last times that an agent got it, newest first.
+    readings: Vec<Reading>,
+    /// What would go with it.
+    erasure: ItemErasure,
+    /// A person decides about it here: not about a turn or a part of a document, and not where an admin says so.
+    is_manageable: bool,
+}
 
 pub async fn show(page: Page) -> Response {
-    let query = page.asked_for("q").filter(|query| !query.trim().is_empty());
-    let day = DayFilters::from_query(page.query());
     let form = page.form.clone();
     // What is not a number names nothing.
     let found = match page.id().parse() {
-        Ok(id) => page.item_page(id, query.as_deref(), &day).await,
+        Ok(id) => load(&page, ItemId(id)).await,
         Err(_) => Ok(None),
     };
     let href = format!("/memory/{}", page.id());
-    page.render(Section::Memory, "A memory", href, found, move |page| {
-        let body = match page {
-            Some(page) => view! { <Whole item=page form=form.clone() /> }.into_any(),
+    page.render(Section::Memory, "A memory", href, found, move |found| {
+        let body = match found {
+            Some(found) => view! { <ItemPage found form=form.clone() /> }.into_any(),
             None => {
                 not_found();
-                view! { <Missing /> }.into_any()
+                view! { <NoSuchMemory /> }.into_any()
             }
         };
         view! {
@@ -64,8 +113,87 @@ pub async fn show(page: Page) -> Response {
     .await
 }
 
+/// `None` when there is no such item, or it is another's. On another day, as it was known then; refused where it was not.
+/// With a query, also whether and why a search for it finds this item.
+async fn load(page: &Page, id: ItemId) -> Result<Option<LoadedItem>, PageError> {
+    let (state, viewer, now) = (&page.state, &page.viewer, page.state.clock.now());
+    let (db, user) = (&state.db, viewer.user_id);
+    let day = DayFilters::from_query(page.query()).parsed(&page.zone(), now).map_err(invalid)?;
+    let (whole, history) = match memories::get_whole(db, &state.embeddings, viewer, id, &day).await
+    {
+        Ok(found) => found,
+        Err(MemoryError::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(memory_error(error)),
+    };
+    let ItemDetails { item, embedding, gave_way, strength, outdated } = whole;
+    let query = page.asked_for("q").map(|query| query.trim().to_owned());
+    let tested = match query.filter(|query| !query.is_empty()) {
+        Some(query) => {
+            let found = why::search(page, &query).await?;
+            Some((query, found))
+        }
+        None => None,
+    };
+    let is_memory = item.theme.is_some() || item.span.is_some();
+    // Past states cannot be changed.
+    let is_manageable = is_memory && day.is_now() && page.is_manageable().await?;
+    let retired = page.retired(
+        item.status_at(day.as_of.unwrap_or(now)),
+        item.superseded_by.is_some(),
+        item.expires_at.filter(|_| day.as_of.is_none()),
+    );
+    let names = entities::of_source(db, user, id).await.map_err(database)?;
+    let (proposed, fact, related) = match day.is_now() {
+        true => {
+            let text = with_key(item.key.as_deref(), &item.content);
+            let related = state.search.related(viewer, (id, &*text), RELATED_SHOWN).await;
+            (
+                proposals::list(db, user, Some(id)).await.map_err(database)?.0,
+                timeline::of_fact(db, user, id).await.map_err(database)?,
+                Some(related.map_err(database)?),
+            )
+        }
+        false => (Vec::new(), Vec::new(), None),
+    };
+    Ok(Some(LoadedItem {
+        day,
+        retired: by_history(retired, &history),
+        outdated,
+        embedding: page.item_embedding(embedding),
+        strength,
+        fading: fading::settings(db, user).await.map_err(database)?,
+        gave_way,
+        lineage: lineage::load(page, &item, &names).await?,
+        names,
+        proposed,
+        fact,
+        related,
+        origins: reflection::origins(db, user, id).await.map_err(database)?,
+        tested,
+        history,
+        dreams: dreaming::decide::of_item(db, user, id).await.map_err(database)?,
+        readings: readings::of_item(page, id).await?,
+        erasure: page.item_erasure(viewer, id).await?,
+        is_manageable,
+        item,
+    }))
+}
+
+/// More exactly why it is retired, as its history says.
+fn by_history(retired: Option<Retired>, history: &[ItemEvent]) -> Option<Retired> {
+    let latest = |is: fn(&&ItemEvent) -> bool| history.iter().rev().find(is);
+    let is_last = |event: Option<&ItemEvent>, name| event.is_some_and(|e| e.event == name);
+    let gave_way = latest(|event| event.is_giving_way());
+    let last = latest(|event| event.event != "imported");
+    match retired {
+        Some(Retired::Superseded) if is_last(gave_way, "put_aside") => Some(Retired::PutAside),
+        Some(Retired::Archived) if is_last(last, "faded") => Some(Retired::Faded),
+        retired => retired,
+    }
+}
+
 #[component]
-fn Missing() -> impl IntoView {
+fn NoSuchMemory() -> impl IntoView {
     view! {
         <h1>"No such memory"</h1>
         <p>"It may have been deleted permanently, or it was never yours."</p>
@@ -76,8 +204,9 @@ fn Missing() -> impl IntoView {
 }
 
 #[component]
-fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
-    let retired = item.retired.map(|retired| {
+fn ItemPage(found: LoadedItem, form: FormState) -> impl IntoView {
+    let item = found.item.clone();
+    let retired = found.retired.map(|retired| {
         let why = match retired {
             Retired::Archived => "It is archived",
             Retired::Superseded => "Another memory has replaced it",
@@ -87,74 +216,68 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
         };
         view! { <p class="aside">{why} ": agents find it only when they include archived memories."</p> }
     });
-    let outdated = item.outdated.map(|mark| {
+    let outdated = found.outdated.map(|mark| {
         let why = match mark {
-            OutdatedMark::ReplacedBy(newer) => {
+            Outdated::ReplacedBy(newer) => {
                 view! { "It says what has changed since: " {memory_link(newer)} " holds now." }
                     .into_any()
             }
-            OutdatedMark::NotHeld => "It says what is not held any more.".into_any(),
+            Outdated::NotHeld => "It says what is not held any more.".into_any(),
         };
         view! { <p class="aside">{why}</p> }
     });
+    let (put_aside, replaced): (Vec<_>, Vec<_>) =
+        found.gave_way.iter().cloned().partition(|older| older.is_put_aside);
+    let replaced = replaced.into_iter().map(|older| older.id).collect();
+    let Origins { items: sources, gone, derived } = found.origins.clone();
+    // Of a part it is its document's page that tells.
+    let history = item.part.is_none().then(|| view! { <History found=found.clone() /> });
+    let has_vector = found.embedding.state == Some(EmbeddingState::Ready);
     view! {
-        <DayBanner day=item.day.clone() today=format!("/memory/{}", item.id) />
+        <DayBanner day=found.day today=format!("/memory/{}", item.id) />
         <article class="item">
             <div class="parts">
                 <div>
-                    <Decided item=item.clone() form=form.of(FormName::Manage) />
-                    <Headline item=item.clone() />
-                    <Content text=item.content.clone() />
-                    <Names names=item.names.clone() />
+                    <Decided found=found.clone() form=form.of(FormName::Manage) />
+                    <Headline found=found.clone() />
+                    <Content text=with_key(item.key.as_deref(), &item.content).into_owned() />
+                    <Names names=found.names.clone() />
                     {retired}
                     {outdated}
-                    <Derived ids=item.derived.clone() />
-                    <Changes fact=item.fact.clone() />
-                    <Chain older=item.superseded.clone() newer=item.superseded_by />
-                    <Proposals proposed=item.proposed.clone() />
-                    <Contradictions put_aside=item.put_aside.clone() />
+                    <Derived ids=derived />
+                    <FactChanges versions=found.fact.clone() this=item.id />
+                    <Chain older=replaced newer=item.superseded_by />
+                    <Proposals proposed=found.proposed.clone() />
+                    <Contradictions put_aside />
                 </div>
-                <Related related=item.related.clone() lineage=item.lineage.clone() />
-                <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
+                <Related related=found.related.clone() lineage=found.lineage.clone() />
+                <TestQuery item=item.clone() tested=found.tested.clone() has_vector />
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
                 {item.part.clone().map(|part| view! { <OfDocument part /> })}
                 {item.span.clone().map(|span| view! { <OfSession span /> })}
-                <Origins items=item.origins.clone() gone=item.origins_gone />
+                <WrittenFrom sources gone />
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
                     <h2 id="provenance">"Source"</h2>
-                    <Provenance item=item.clone() />
+                    <Provenance found=found.clone() />
                 </section>
-                <Manage item=item.clone() form />
-                <Vector embedding=item.embedding.clone() />
-                {item.part.is_none().then(|| view! { <Happened item=item.clone() /> })}
+                <Manage found=found.clone() form />
+                <Vector embedding=found.embedding.clone() />
+                {history}
             </div>
         </article>
     }
     .into_any()
 }
 
-/// Of a part it is its document's page that tells.
-#[component]
-fn Happened(item: ItemPage) -> impl IntoView {
-    view! {
-        <section class="part" aria-labelledby="history">
-            <h2 id="history">"History"</h2>
-            <History entries=item.history />
-            <Readings item_id=item.id readings=item.readings kept_days=item.kept_days />
-        </section>
-    }
-    .into_any()
-}
-
-fn memory_link(id: i64) -> AnyView {
-    view! { <a href=format!("/memory/{id}")>"memory " {id}</a> }.into_any()
+fn memory_link(id: ItemId) -> AnyView {
+    view! { <a href=format!("/memory/{id}")>"memory " {id.0}</a> }.into_any()
 }
 
 /// What took its place, and whose place it took.
 #[component]
-fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
+fn Chain(older: Vec<ItemId>, newer: Option<ItemId>) -> impl IntoView {
     let newer = newer.map(|id| {
         view! { <p class="aside">"Replaced by " {memory_link(id)} "."</p> }
     });
@@ -175,41 +298,9 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
     .into_any()
 }
 
-/// How the fact changed, along time.
-#[component]
-fn Changes(fact: Vec<FactBar>) -> impl IntoView {
-    if fact.is_empty() {
-        return ().into_any();
-    }
-    let rows = fact.into_iter().map(|one| {
-        let class = if one.is_current { "span" } else { "span span-past" };
-        let current = one.is_this.then_some("page");
-        view! {
-            <li class=class>
-                <p class="span-words" dir="auto">
-                    <a href=one.about.href aria-current=current>
-                        <Marked text=one.about.text />
-                    </a>
-                </p>
-                <div class="span-time">
-                    <Bar bar=one.bar />
-                    <span class="hint number">{one.when}</span>
-                </div>
-            </li>
-        }
-    });
-    view! {
-        <section class="part" aria-labelledby="fact-title">
-            <h2 id="fact-title">"How this fact changed"</h2>
-            <ol class="spans">{rows.collect_view()}</ol>
-        </section>
-    }
-    .into_any()
-}
-
 /// What was written from it.
 #[component]
-fn Derived(ids: Vec<i64>) -> impl IntoView {
+fn Derived(ids: Vec<ItemId>) -> impl IntoView {
     if ids.is_empty() {
         return ().into_any();
     }
@@ -223,36 +314,9 @@ fn Derived(ids: Vec<i64>) -> impl IntoView {
     view! { <p class="aside">"Derived from it: " {links.collect_view()} "."</p> }.into_any()
 }
 
-/// What it was written from.
-#[component]
-fn Origins(items: Vec<SourceItem>, gone: i64) -> impl IntoView {
-    if items.is_empty() && gone == 0 {
-        return ().into_any();
-    }
-    let told = items.len() as i64;
-    let gone = match gone {
-        0 => String::new(),
-        1 => " One more has expired.".to_owned(),
-        n => format!(" {} more have expired.", count(n)),
-    };
-    view! {
-        <section class="part" aria-labelledby="origins-title">
-            <h2 id="origins-title">"Sources"</h2>
-            <p class="hint">
-                "It was written from these. When one of them is deleted permanently, this text is deleted too." {gone}
-            </p>
-            <details class="sources">
-                <summary>{memories(told)}</summary>
-                <SourceList items />
-            </details>
-        </section>
-    }
-    .into_any()
-}
-
 /// What it was said against, by others whose word counts for less here.
 #[component]
-fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
+fn Contradictions(put_aside: Vec<ReplacedItem>) -> impl IntoView {
     let list = (!put_aside.is_empty()).then(|| {
         let entries = put_aside.into_iter().map(|aside| {
             view! {
@@ -260,7 +324,7 @@ fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
                     <a href=format!("/memory/{}", aside.id) dir="auto">
                         <Marked text=aside.beginning />
                     </a>
-                    <WordOf word=aside.word />
+                    <WordOf source=aside.source trust=aside.trust agent=None />
                 </li>
             }
         });
@@ -276,7 +340,7 @@ fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
 
 /// What agents propose about it.
 #[component]
-fn Proposals(proposed: Vec<ProposedRow>) -> impl IntoView {
+fn Proposals(proposed: Vec<AgentProposal>) -> impl IntoView {
     let lines = proposed.into_iter().map(|one| {
         let what = match one.instead {
             Some((new, _)) => view! {
@@ -296,17 +360,17 @@ fn Proposals(proposed: Vec<ProposedRow>) -> impl IntoView {
 
 /// What its text names.
 #[component]
-fn Names(names: Vec<EntityLink>) -> impl IntoView {
+fn Names(names: Vec<NamedEntity>) -> impl IntoView {
     if names.is_empty() {
         return ().into_any();
     }
-    let links = names.into_iter().enumerate().map(|(n, link)| {
+    let links = names.into_iter().enumerate().map(|(n, (id, name, entity_type))| {
         let joint = if n == 0 { "" } else { ", " };
         view! {
             {joint}
-            <a href=link.href() title=link.entity_type>
+            <a href=entity_path(id.0) title=entity_type.as_str()>
                 <bdi>
-                    <Marked text=link.name.clone() />
+                    <Marked text=name />
                 </bdi>
             </a>
         }
@@ -314,86 +378,14 @@ fn Names(names: Vec<EntityLink>) -> impl IntoView {
     view! { <p class="aside names">"Names: " {links.collect_view()}</p> }.into_any()
 }
 
-/// A turn is no memory, and goes with what it was said in.
 #[component]
-fn WhereSaid(turn: TurnPlace) -> impl IntoView {
-    view! {
-        <section class="part" aria-labelledby="turn-title">
-            <h2 id="turn-title">"A message, not a memory"</h2>
-            <p>
-                {format!("The {} said this. Search finds it while no memory matches better, ", turn.role)}
-                "and it stays as long as its session. "
-                <a href=turn.href()>"View conversation"</a>
-            </p>
-            <p class="hint">
-                "You choose whether messages are searched on the page "
-                <a href="/sessions">"Sessions"</a> "."
-            </p>
-        </section>
-    }
-    .into_any()
-}
-
-/// An episode is no memory, and goes with its session.
-#[component]
-fn OfSession(span: SpanPlace) -> impl IntoView {
-    let session = match span.session {
-        Some((id, name)) => view! {
-            "It summarizes the session "
-            <a href=format!("/sessions/{id}") dir="auto">
-                <Marked text=name />
-            </a>
-        }
-        .into_any(),
-        None => "It was imported, and summarizes a session that is not here".into_any(),
-    };
-    // "6 days ago to 6 days ago" would say nothing.
-    let (from, until) = (asked().moment(span.from), asked().moment(span.until));
-    let is_one = from.exact == until.exact;
-    let exact = |moment: Moment| view! { <time datetime=moment.iso>{moment.exact}</time> };
-    let when = match is_one {
-        true => view! { ", on " {exact(from)} }.into_any(),
-        false => view! { ", from " {exact(from)} " to " {exact(until)} }.into_any(),
-    };
-    view! {
-        <section class="part" aria-labelledby="span-title">
-            <h2 id="span-title">"An episode, not a memory"</h2>
-            <p>{session} {when} "."</p>
-            <p class="hint">
-                "Search lists it after memories. You choose how long episodes stay on the page "
-                <a href="/sessions#lifetimes">"Sessions"</a> "."
-            </p>
-        </section>
-    }
-    .into_any()
-}
-
-/// A part is no memory, and changes with its document.
-#[component]
-fn OfDocument(part: PartPlace) -> impl IntoView {
-    let lines = part.lines_in_words();
-    view! {
-        <section class="part" aria-labelledby="part-title">
-            <h2 id="part-title">"A part of a document"</h2>
-            <p>
-                {format!("These are {lines} of ")} <a href=part.href()>
-                    <bdi>
-                        <Marked text=part.path.clone() />
-                    </bdi>
-                </a> ". They stay as long as the document contains them. The document's page shows which searches found it."
-            </p>
-        </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Headline(item: ItemPage) -> impl IntoView {
-    let theme = item.theme.as_ref().map(|(slug, name)| {
-        let href = MemoryFilters::default().with_theme(Some(slug)).href();
+fn Headline(found: LoadedItem) -> impl IntoView {
+    let LoadedItem { item, retired, embedding, .. } = found;
+    let theme = item.theme.zip(item.theme_display_name).map(|(slug, name)| {
+        let href = MemoryFilters::default().with_theme(Some(&slug)).href();
         view! {
             <a class="theme" href=href>
-                <bdi>{name.clone()}</bdi>
+                <bdi>{name}</bdi>
             </a>
         }
     });
@@ -403,16 +395,16 @@ fn Headline(item: ItemPage) -> impl IntoView {
         (None, None, Some(_)) => "An episode".to_owned(),
         (None, None, None) => format!("Memory {}", item.id),
     };
-    let mark = item.embedding.state.map(|state| {
+    let mark = embedding.state.map(|state| {
         view! { <EmbeddingMark state /> }
     });
     view! {
         <header class="item-head">
             <h1 class="visually-hidden">{heading}</h1>
             <p class="badges">
-                <TypeBadge item_type=item.item_type.clone() />
+                <TypeBadge item_type=item.item_type.as_str().to_owned() />
                 {theme}
-                {item.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
+                {retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                 {item
                     .protected
                     .then(|| {
@@ -422,140 +414,17 @@ fn Headline(item: ItemPage) -> impl IntoView {
                 {mark}
                 {item
                     .tags
-                    .iter()
+                    .into_iter()
                     .map(|tag| {
                         view! {
                             <span class="tag">
-                                <bdi>{tag.clone()}</bdi>
+                                <bdi>{tag}</bdi>
                             </span>
                         }
                     })
                     .collect_view()}
             </p>
         </header>
-    }
-    .into_any()
-}
-
-#[component]
-fn Provenance(item: ItemPage) -> impl IntoView {
-    let quote = item.source_context.map(|context| {
-        view! {
-            <blockquote class="quote" dir="auto">
-                <Marked text=context />
-            </blockquote>
-        }
-    });
-    let conversation = item.said_in.map(|place| {
-        view! {
-            <p>
-                <a href=said_in(place)>"View conversation"</a>
-            </p>
-        }
-    });
-    let mut facts: Vec<Fact> = vec![
-        ("Trust", item.word.into_any()),
-        ("Source", view! { <bdi>{item.source}</bdi> }.into_any()),
-    ];
-    if let Some(agent) = item.agent {
-        facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
-    }
-    if let Some(owner) = item.owner {
-        let alone = view! { <span>"this agent only: " <bdi>{owner}</bdi></span> };
-        facts.push(("Visible to", alone.into_any()));
-    }
-    if let Some(key) = item.key {
-        facts.push(("Key", view! { <code>{key}</code> }.into_any()));
-    }
-    if !item.period.is_empty() {
-        facts.push(("Valid", item.period.into_any()));
-    }
-    facts.push(("Confidence", format!("{} %", item.confidence).into_any()));
-    if let Some(strength) = item.strength {
-        facts.push(("Strength", strength.in_words().into_any()));
-        if let Some(used) = strength.used {
-            facts.push(("Last used", view! { <When at=used /> }.into_any()));
-        }
-        if let Some(fades) = strength.fades.filter(|_| item.retired.is_none()) {
-            let fades = view! { <span><When at=fades /> ", if it is not used"</span> };
-            facts.push(("Fades", fades.into_any()));
-        }
-    }
-    facts.push(("Added", view! { <When at=item.created /> }.into_any()));
-    if item.updated != item.created {
-        facts.push(("Changed", view! { <When at=item.updated /> }.into_any()));
-    }
-    if let Some(verified) = item.verified {
-        facts.push(("Last stated", view! { <When at=verified /> }.into_any()));
-    }
-    if let Some(expires) = item.expires {
-        let term = match item.retired {
-            Some(Retired::Expired) => "Expired",
-            _ => "Expires",
-        };
-        facts.push((term, view! { <When at=expires /> }.into_any()));
-    }
-    facts.push(("ID", view! { <span class="number">{item.id}</span> }.into_any()));
-    view! {
-        {quote}
-        {conversation}
-        <Facts facts />
-    }
-    .into_any()
-}
-
-/// Who got it, and when; the rest is on the page of activity.
-#[component]
-fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoView {
-    let list = if readings.is_empty() {
-        let none = format!("No agent found or read it in the last {kept_days} days.");
-        view! { <p class="hint">{none}</p> }.into_any()
-    } else {
-        let entries = readings.into_iter().map(|reading| {
-            let event = if reading.tool == "memory_search" { "found" } else { did(&reading.tool) };
-            view! {
-                <li>
-                    <span class="event">{event}</span>
-                    <span class="actor">"by " <bdi>{reading.agent}</bdi></span>
-                    <When at=reading.at />
-                </li>
-            }
-        });
-        view! { <ol class="timeline">{entries.collect_view()}</ol> }.into_any()
-    };
-    view! {
-        <h3>"Read by"</h3>
-        {list}
-        <p>
-            <a href=ActivityFilters::of_item(item_id).href()>"View activity"</a>
-        </p>
-    }
-    .into_any()
-}
-
-#[component]
-fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
-    view! {
-        <ol class="timeline">
-            {entries
-                .into_iter()
-                .map(|entry| {
-                    view! {
-                        <li>
-                            <span class="event">{entry.event}</span>
-                            {entry.actor.map(|actor| {
-                                view! {
-                                    <span class="actor">"by " <bdi>{actor}</bdi></span>
-                                }
-                            })}
-                            <When at=entry.at />
-                            {(!entry.changes.is_empty())
-                                .then(|| view! { <p class="hint"><bdi>{entry.changes.join("; ")}</bdi></p> })}
-                        </li>
-                    }
-                })
-                .collect_view()}
-        </ol>
     }
     .into_any()
 }

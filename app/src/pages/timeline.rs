@@ -1,38 +1,139 @@
-//! The timeline: a year of days with what was learned on each, what changed by day, and the difference of two days.
-
-pub mod load;
+//! The timeline: a year of days with what was learned on each, what changed by day, and the difference of two days; all in the
+//! person's time zone.
 
 use axum::response::Response;
 use leptos::prelude::*;
+use time::macros::{datetime, format_description};
+use time::{Date, Duration, OffsetDateTime, Weekday};
 
-use crate::components::{Marked, Section, When, count};
-use crate::page::Page;
-use crate::view::{
-    CalendarDay, DifferenceView, HappeningRow, MemoryLine, StreamDay, TimelineFilters, TimelinePage,
+use crate::address::{DayFilters, TimelineFilters};
+use crate::components::{MarkedLink, Section, When, count};
+use crate::input::Invalid;
+use crate::kinds::event_in_words;
+use crate::memories::ItemSource;
+use crate::memories::timeline::{
+    self, CHARS_MAX, ChangedItem, Difference, EventCursor, EventSubject, TimelineEvent,
 };
+use crate::moment::{date_of, iso, parse_day};
+use crate::page::{Page, PageError, asked, database, invalid};
+use crate::words::beginning;
 
 const PATH: &str = "/timeline";
+/// Weeks in the calendar before the current one.
+const WEEKS: i64 = 52;
+/// The earliest possible time.
+const FIRST: OffsetDateTime = datetime!(0001-01-01 0:00 UTC);
+/// More changes a day than this get the darkest shade, more than a third of it the second darkest.
+const MANY: i64 = 9;
 /// Of a square and its gap, in units of the picture.
 const STEP: usize = 13;
 const SQUARE: usize = 11;
 const TOP: usize = 14;
 
+#[derive(Clone)]
+struct LoadedTimeline {
+    /// From a Monday to today, a year: each day with how many memories were learned on it.
+    calendar: Vec<(Date, i64)>,
+    /// Only this day is listed.
+    chosen: Option<Date>,
+    /// Newest first, and where they go on.
+    events: Vec<TimelineEvent>,
+    older: Option<EventCursor>,
+    /// Of the earlier and the later day.
+    difference: Option<(Date, Date, Difference)>,
+}
+
 pub async fn show(page: Page) -> Response {
     let filters = TimelineFilters::from_query(page.query());
-    let found = page.timeline_view(&page.viewer, &filters).await;
-    page.render(Section::Memory, "Timeline", PATH, found, move |page| {
-        view! { <Whole page filters=filters.clone() /> }.into_any()
+    let found = load(&page, &filters).await;
+    page.render(Section::Memory, "Timeline", PATH, found, move |found| {
+        view! { <TimelinePage found filters=filters.clone() /> }.into_any()
     })
     .await
 }
 
+async fn load(page: &Page, filters: &TimelineFilters) -> Result<LoadedTimeline, PageError> {
+    let (db, user, zone) = (&page.state.db, page.viewer.user_id, page.zone());
+    let today = zone.local(page.state.clock.now()).date();
+    let first = today
+        - Duration::weeks(WEEKS)
+        - Duration::days(today.weekday().number_days_from_monday().into());
+    let days = (first.to_julian_day()..=today.to_julian_day() + 1)
+        .filter_map(|day| Date::from_julian_day(day).ok());
+    let days: Vec<Date> = days.collect();
+    let begins: Vec<OffsetDateTime> = days.iter().map(|day| zone.midnight(*day)).collect();
+    let counts = timeline::counts(db, user, &begins).await.map_err(database)?;
+    let chosen = match filters.day.as_str() {
+        "" => None,
+        text => Some(parse_day("day", text).map_err(invalid)?),
+    };
+    let within = match chosen {
+        Some(day) => (zone.midnight(day), zone.midnight(day.next_day().unwrap_or(day))),
+        None => (FIRST, zone.midnight(today.next_day().unwrap_or(today))),
+    };
+    let before = parse_before(&filters.before).map_err(invalid)?;
+    let (events, older) = timeline::stream(db, user, within, before).await.map_err(database)?;
+    let calendar = days.into_iter().zip(counts).collect();
+    let difference = difference(page, filters).await?;
+    Ok(LoadedTimeline { calendar, chosen, events, older, difference })
+}
+
+async fn difference(
+    page: &Page,
+    filters: &TimelineFilters,
+) -> Result<Option<(Date, Date, Difference)>, PageError> {
+    if filters.from.is_empty() || filters.until.is_empty() {
+        return Ok(None);
+    }
+    let now = page.state.clock.now();
+    let day = |text: &str| -> Result<(Date, OffsetDateTime), Invalid> {
+        let date = parse_day("day", text)?;
+        let filters = DayFilters { as_of: iso(date), at: String::new() };
+        let day = filters.parsed(&page.zone(), now)?;
+        Ok((date, day.as_of.unwrap_or(now)))
+    };
+    let mut both = [day(&filters.from).map_err(invalid)?, day(&filters.until).map_err(invalid)?];
+    both.sort();
+    let [(from, earlier), (until, later)] = both;
+    let found = timeline::difference(&page.state.db, page.viewer.user_id, (earlier, later)).await;
+    Ok(Some((from, until, found.map_err(database)?)))
+}
+
+fn parse_before(text: &str) -> Result<Option<EventCursor>, Invalid> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let read = || {
+        let (micros, id) = text.split_once('.')?;
+        let nanos = i128::from(micros.parse::<i64>().ok()?) * 1_000;
+        let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
+        ((1..=9_998).contains(&at.year())).then_some((at, id.parse().ok()?))
+    };
+    let refused = "`before` is not valid; use the timeline's own links.";
+    let read = read().ok_or_else(|| Invalid::new("before", "invalid_cursor", refused));
+    read.map(Some)
+}
+
+/// The URL of older entries in the stream.
+fn older(day: &str, (at, id): EventCursor) -> String {
+    let micros = at.unix_timestamp_nanos() / 1_000;
+    match day {
+        "" => format!("/timeline?before={micros}.{id}"),
+        day => format!("/timeline?day={day}&before={micros}.{id}"),
+    }
+}
+
+fn words(day: Date) -> String {
+    date_of(day.midnight().assume_utc())
+}
+
 #[component]
-fn Whole(page: TimelinePage, filters: TimelineFilters) -> impl IntoView {
-    let heading = match &page.chosen {
+fn TimelinePage(found: LoadedTimeline, filters: TimelineFilters) -> impl IntoView {
+    let heading = match found.chosen.map(words) {
         Some(day) => format!("What changed on {day}"),
         None => "What changed".to_owned(),
     };
-    let then = page.chosen.clone().map(|day| {
+    let then = found.chosen.map(words).map(|day| {
         let href = format!("/memory?as_of={}", filters.day);
         view! {
             <p>
@@ -40,16 +141,16 @@ fn Whole(page: TimelinePage, filters: TimelineFilters) -> impl IntoView {
             </p>
         }
     });
-    let rows = match page.days.is_empty() {
+    let rows = match found.events.is_empty() {
         true => view! {
             <p class="hint">
                 "No changes. Memories that are added, replaced, archived or restored are listed here by day."
             </p>
         }
         .into_any(),
-        false => page.days.into_iter().map(|day| view! { <Day day /> }).collect_view().into_any(),
+        false => by_day(&found.events),
     };
-    let older = page.older.map(|href| {
+    let older = found.older.map(|next| older(&filters.day, next)).map(|href| {
         view! {
             <p class="more">
                 <a class="button" href=href>"Show older"</a>
@@ -65,14 +166,14 @@ fn Whole(page: TimelinePage, filters: TimelineFilters) -> impl IntoView {
                 </a>
             </p>
             <h1>"Timeline"</h1>
-            <Calendar days=page.calendar learned=page.learned chosen=filters.day.clone() />
+            <Calendar days=found.calendar chosen=filters.day.clone() />
             <section class="part day-stream" aria-labelledby="stream-title">
                 <h2 id="stream-title">{heading}</h2>
                 {then}
                 {rows}
                 {older}
             </section>
-            <Compared difference=page.difference filters />
+            <Compared difference=found.difference filters />
         </div>
     }
     .into_any()
@@ -80,31 +181,42 @@ fn Whole(page: TimelinePage, filters: TimelineFilters) -> impl IntoView {
 
 /// A column a week, a square a day.
 #[component]
-fn Calendar(days: Vec<CalendarDay>, learned: i64, chosen: String) -> impl IntoView {
+fn Calendar(days: Vec<(Date, i64)>, chosen: String) -> impl IntoView {
+    let learned: i64 = days.iter().map(|(_, count)| count).sum();
     let weeks = days.len().div_ceil(7);
     let view_box = format!("0 0 {} {}", weeks * STEP, TOP + 7 * STEP);
-    let squares = days.into_iter().enumerate().map(|(n, day)| {
+    let squares = days.into_iter().enumerate().map(|(n, (day, learned))| {
         let (x, y) = (n / 7 * STEP, TOP + n % 7 * STEP);
-        let title = match day.count {
-            0 => format!("{}: nothing learned", day.words),
-            1 => format!("{}: 1 memory learned", day.words),
-            n => format!("{}: {} memories learned", day.words, count(n)),
+        let title = match learned {
+            0 => format!("{}: nothing learned", words(day)),
+            1 => format!("{}: 1 memory learned", words(day)),
+            n => format!("{}: {} memories learned", words(day), count(n)),
         };
-        let month = day.month.map(|month| view! { <text x=x y=TOP - 4>{month}</text> });
+        // Above the first week of each month.
+        let begins_month = day.day() <= 7 && day.weekday() == Weekday::Monday;
+        let month = begins_month.then(|| {
+            let month = day.format(format_description!("[month repr:short]"));
+            view! { <text x=x y=TOP - 4>{month.unwrap_or_default()}</text> }
+        });
         let square = view! {
             <rect x=x y=y width=SQUARE height=SQUARE rx=2>
                 <title>{title.clone()}</title>
             </rect>
         };
         // Where nothing was learned there is nothing to go to with a keyboard.
-        let square = match day.count {
+        let square = match learned {
             0 => view! { <g data-level="0">{square}</g> }.into_any(),
             _ => {
-                let current = (day.iso == chosen).then_some("date");
+                let current = (iso(day) == chosen).then_some("date");
+                let level = match learned {
+                    n if n > MANY => 3,
+                    n if n > MANY / 3 => 2,
+                    _ => 1,
+                };
                 view! {
                     <a
-                        href=format!("{PATH}?day={}", day.iso)
-                        data-level=day.level.to_string()
+                        href=format!("{PATH}?day={}", iso(day))
+                        data-level=level.to_string()
                         aria-label=title
                         aria-current=current
                     >
@@ -142,63 +254,110 @@ fn Calendar(days: Vec<CalendarDay>, learned: i64, chosen: String) -> impl IntoVi
     .into_any()
 }
 
-#[component]
-fn Day(day: StreamDay) -> impl IntoView {
-    let rows = day.rows.into_iter().map(|row| view! { <Happened row /> });
-    view! {
-        <h3>
-            <time datetime=day.iso.clone()>
-                <a href=format!("{PATH}?day={}", day.iso)>{day.words}</a>
-            </time>
-        </h3>
-        <ol>{rows.collect_view()}</ol>
-    }
+fn by_day(events: &[TimelineEvent]) -> AnyView {
+    let zone = asked().zone();
+    let date = |event: &TimelineEvent| zone.local(event.at).date();
+    let days = events.chunk_by(|one, other| date(one) == date(other));
+    let days = days.map(|events| {
+        let day = events.first().map(date);
+        let rows = events.iter().cloned().map(|event| view! { <Happened event /> });
+        view! {
+            <h3>
+                <time datetime=day.map(iso)>
+                    <a href=day.map(|day| format!("{PATH}?day={}", iso(day)))>{day.map(words)}</a>
+                </time>
+            </h3>
+            <ol>{rows.collect_view()}</ol>
+        }
+    });
+    days.collect_view().into_any()
 }
 
 #[component]
-fn Line(line: MemoryLine) -> impl IntoView {
-    view! {
-        <a href=line.href dir="auto">
-            <Marked text=line.text />
-        </a>
-    }
-}
-
-#[component]
-fn Happened(row: HappeningRow) -> impl IntoView {
-    let instead = row.instead.map(|line| view! { <p>"→ " <Line line /></p> });
-    let session = row.session.map(|id| {
+fn Happened(event: TimelineEvent) -> impl IntoView {
+    let cause = cause_of(&event);
+    let href = match event.about {
+        EventSubject::Item(item) => format!("/memory/{item}"),
+        EventSubject::Entity(entity) => format!("/entities/{entity}"),
+        // The page of the newest dreams may no longer have it.
+        EventSubject::Dream(dream) => format!("/dreams?before={}#dream-{dream}", dream + 1),
+    };
+    let instead = event
+        .instead
+        .map(|(item, text)| view! { <p>"→ " {line(format!("/memory/{item}"), text)}</p> });
+    let session = event.session.filter(|_| event.event == "added").map(|id| {
         view! { ", " <a href=format!("/sessions/{id}")>"view conversation"</a> }
     });
+    let what = match event.about {
+        EventSubject::Item(_) => event_in_words(event.event),
+        EventSubject::Entity(_) | EventSubject::Dream(_) => event.event,
+    };
     view! {
         <li data-row="">
             <p>
-                <strong>{row.what}</strong> " " <Line line=row.about />
+                <strong>{what}</strong> " " {line(href, event.beginning)}
             </p>
             {instead}
             <p class="hint">
-                {row.cause} {session} " · " <When at=row.at />
+                {cause} {session} " · " <When at=event.at />
             </p>
         </li>
     }
     .into_any()
 }
 
+/// By whom, or why.
+fn cause_of(one: &TimelineEvent) -> String {
+    let is_derived = one.source == ItemSource::Derived.as_str();
+    match (one.event.as_str(), &one.agent) {
+        ("expired", _) => "it expired".to_owned(),
+        ("faded", _) => "it was not used for a long time".to_owned(),
+        ("added" | "superseded", None) if is_derived => "derived from other memories".to_owned(),
+        ("added", Some(agent)) if one.session.is_some() => {
+            format!("read in a conversation of {agent}")
+        }
+        ("began" | "ended", _) => "by its dates".to_owned(),
+        ("dreamt", _) => "sessions had ended".to_owned(),
+        (_, Some(agent)) => format!("by {agent}"),
+        (_, None) if one.by_dream == Some(true) => "by a dream".to_owned(),
+        (_, None) if one.by_dream == Some(false) => {
+            "by you, accepting a dream's proposal".to_owned()
+        }
+        // After a dream is undone, it is no longer recorded whether it acted by itself.
+        ("superseded" | "put_aside" | "merged", None)
+            if matches!(one.about, EventSubject::Item(_)) =>
+        {
+            "by you, or by a dream".to_owned()
+        }
+        (_, None) => "by you".to_owned(),
+    }
+}
+
+fn line(href: String, text: String) -> AnyView {
+    view! { <MarkedLink href text=beginning(text, CHARS_MAX) /> }.into_any()
+}
+
 #[component]
-fn Compared(difference: Option<DifferenceView>, filters: TimelineFilters) -> impl IntoView {
-    let lines = |title: &'static str, lines: Vec<MemoryLine>| {
-        (!lines.is_empty()).then(|| {
-            let rows = lines.into_iter().map(|line| view! { <li><Line line /></li> });
+fn Compared(
+    difference: Option<(Date, Date, Difference)>,
+    filters: TimelineFilters,
+) -> impl IntoView {
+    let line = |item: ChangedItem, day| {
+        line(format!("/memory/{}?as_of={}", item.id, iso(day)), item.beginning)
+    };
+    let lines = |title: &'static str, items: Vec<ChangedItem>, day| {
+        (!items.is_empty()).then(|| {
+            let rows = items.into_iter().map(|item| view! { <li>{line(item, day)}</li> });
             view! {
                 <h3>{title}</h3>
                 <ul>{rows.collect_view()}</ul>
             }
         })
     };
-    let told = difference.map(|found| {
+    let told = difference.map(|(from, until, found)| {
         let is_same = found.added.is_empty() && found.gone.is_empty() && found.changed.is_empty();
         let changed = found.changed.into_iter().map(|(old, new)| {
-            view! { <li><Line line=old /> " → " <Line line=new /></li> }
+            view! { <li>{line(old, from)} " → " {line(new, until)}</li> }
         });
         let changed: Vec<_> = changed.collect();
         let changed = (!changed.is_empty()).then(|| {
@@ -208,16 +367,16 @@ fn Compared(difference: Option<DifferenceView>, filters: TimelineFilters) -> imp
             }
         });
         let line = match is_same {
-            true => format!("No differences between {} and {}.", found.from, found.until),
-            false => format!("From {} to {}:", found.from, found.until),
+            true => format!("No differences between {} and {}.", words(from), words(until)),
+            false => format!("From {} to {}:", words(from), words(until)),
         };
         let cut =
             found.is_cut.then(|| view! { <p class="hint">"Not all differences are shown."</p> });
         view! {
             <p>{line}</p>
             {changed}
-            {lines("Added", found.added)}
-            {lines("Removed", found.gone)}
+            {lines("Added", found.added, until)}
+            {lines("Removed", found.gone, from)}
             {cut}
         }
     });

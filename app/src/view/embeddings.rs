@@ -43,16 +43,6 @@ pub struct EmbeddingCounts {
     pub from_messages: i64,
 }
 
-/// Memories that are found by their words alone until they are embedded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmbeddingWait {
-    pub pending: i64,
-    /// All memories, active and archived.
-    pub total: i64,
-    /// One sentence: why no embeddings are made right now.
-    pub problem: Option<String>,
-}
-
 /// The space whose vectors search uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceView {
@@ -305,27 +295,4 @@ pub struct ItemEmbedding {
     pub passages: i64,
     pub passages_ready: i64,
     pub updated: Option<OffsetDateTime>,
-}
-
-/// Why an item would surface: by which words, and for a query that was asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Why {
-    /// The words full text finds this item by, most telling first.
-    pub index_words: Vec<String>,
-    pub surface: Option<WhySurface>,
-}
-
-/// The answer to "Would it surface for …".
-#[derive(Clone, Debug, PartialEq)]
-pub struct WhySurface {
-    pub query: String,
-    /// From 1; `None`: not among the best `of`.
-    pub rank: Option<usize>,
-    pub score: f64,
-    /// `None` where the item is no candidate at all.
-    pub parts: Option<ScoreParts>,
-    /// How many the search found.
-    pub of: usize,
-    /// One sentence, when the search was less than it could be.
-    pub degraded: Option<String>,
 }

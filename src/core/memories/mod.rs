@@ -158,6 +158,7 @@ fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
 }
 
 /// An item, turn or document part, with the state of its embedding.
+#[derive(Clone, Debug)]
 pub struct ItemDetails {
     pub item: MemoryItem,
     pub embedding: ItemEmbedding,

@@ -10,8 +10,8 @@ use crate::accounts::Viewer;
 use crate::erasure::{self, ErasedRows, ErasureKind, Receipt};
 use crate::export::{self, Export, FileOrigin, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
+use crate::moment::whole_ms;
 use crate::page::{Asked, Page, PageError, database};
-use crate::pages::item::load::whole_ms;
 
 /// The names of a receipt's rows for people, in display order.
 const LABELS: [(&str, &str); 55] = [

@@ -2,16 +2,15 @@
 
 use crate::view::EmbeddingState as StateView;
 use crate::view::{
-    AdminPage, BuiltinExchange, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage,
-    EndpointView, EvaluationOffer, EvaluationView, FailedItem, FoundView,
-    ItemEmbedding as ItemEmbeddingView, JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow,
-    QueueCounts, Rebuild as RebuildView, ScoreParts, ServerStorage, SpaceView,
+    AdminPage, BuiltinExchange, EffectiveProvider, EmbeddingCounts, EmbeddingsPage, EndpointView,
+    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
+    JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow, QueueCounts, Rebuild as RebuildView,
+    ScoreParts, ServerStorage, SpaceView,
 };
 
 use crate::embedding::model::{Space, StateCounts, TokenSigns};
 use crate::embedding::{
-    EmbeddingOverview, EmbeddingState, ItemEmbedding, PendingMemories, RebuildProgress,
-    SystemOverview, Texts,
+    EmbeddingOverview, EmbeddingState, ItemEmbedding, RebuildProgress, SystemOverview, Texts,
 };
 use crate::endpoint::load::{self, embedding_endpoint_view, host_port, model_name};
 use crate::evaluation::Measurement;
@@ -65,20 +64,6 @@ pub(crate) fn state_filter(state: StateView) -> EmbeddingState {
         StateView::Ready => EmbeddingState::Ready,
         StateView::Error => EmbeddingState::Error,
     }
-}
-
-/// Why the item could not be embedded.
-pub(crate) fn error(embedding: &ItemEmbedding) -> Option<String> {
-    let failed = embedding.state == EmbeddingState::Error;
-    failed.then(|| embedding.error.clone().unwrap_or_default())
-}
-
-pub(crate) fn waiting_view(waiting: PendingMemories, total: i64) -> Option<EmbeddingWait> {
-    (waiting.pending > 0).then_some(EmbeddingWait {
-        pending: waiting.pending,
-        total,
-        problem: waiting.problem,
-    })
 }
 
 impl Page {

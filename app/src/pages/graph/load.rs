@@ -17,9 +17,9 @@ use crate::entities::graph::{self, EdgeKind, Graph, GraphQuery};
 use crate::entities::layout::{Point, layout};
 use crate::entities::{EntityError, EntityId, Predicate};
 use crate::memories::mentions::EntityType;
+use crate::moment::parse_day;
 use crate::page::Page;
 use crate::pages::entities::load::{entity_error, link_of};
-use crate::pages::timeline::load::parse_day;
 use crate::search::reader::on_a_thread;
 
 /// Space around the picture, for names.

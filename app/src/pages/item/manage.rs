@@ -1,17 +1,139 @@
 //! What a person decides about one memory, apart from its text: archive, restore, confirm, unconfirm
-//! and delete permanently. Folded at first; what was done last stands above the text, with Undo.
+//! and delete permanently. Folded at first; what was done last stands above the text, with Undo. Another user's memory is not
+//! found; in a read-only browser nothing can be changed, but for the permanent deletion, which is among the forms of one's data.
+//! Also the admin's form that makes it read-only.
 
+use std::fmt::Display;
+
+use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
-use super::memory_link;
-use crate::components::{Field, FormError, count};
-use crate::forms::{FormName, FormState, Rival};
+use super::{LoadedItem, memory_link, show};
+use crate::components::{Field, FormError, Retired, count};
+use crate::db::actor;
+use crate::forms::{
+    self, Admin, Attempt, FormName, FormState, Outcome, Posted, Rival, Submission, done,
+    memory_problem, page,
+};
 use crate::islands::UndoTime;
-use crate::view::{Deletion, ItemErasure, ItemPage, ItemStrength, Retired, Undo};
+use crate::memories::fading::{self, HALF_LIVES, Strength};
+use crate::memories::manage::{self, RestoreOutcome, UNDO_FOR};
+use crate::memories::{self, ItemEvent, ItemId, Reconfirmation};
+use crate::moment::whole_ms;
+use crate::page::asked;
+use crate::pages::admin;
+use crate::view::ItemErasure;
+
+pub const FORM: FormName = FormName::Manage;
+
+pub fn path_of(item: impl Display) -> String {
+    format!("/memory/{item}")
+}
+
+/// What is undone is an event of the memory's history.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ManageForm {
+    Archive,
+    Restore { newer: forms::Field },
+    Confirm,
+    Unconfirm,
+    Share,
+    Own,
+    HalfLife { days: forms::Field },
+    HalfLifeByType,
+    Undo { event: forms::Field<i64> },
+}
+
+pub async fn decide(Posted(posted, form): Posted<ManageForm>) -> Response {
+    actor::require_open_browser();
+    let name = match form {
+        Ok(ManageForm::HalfLife { .. }) => FormName::HalfLife,
+        _ => FORM,
+    };
+    let (path, outcome) = (path_of(&posted.id), apply(&posted, form).await);
+    posted.respond_if_found(show, &path, name, outcome).await
+}
+
+async fn apply(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt {
+    let (db, clock) = (&posted.state.db, &posted.state.clock);
+    let (item, form) = (ItemId(posted.id()?), form?);
+    let tool = match form {
+        ManageForm::Archive => "memory_archive",
+        ManageForm::Restore { .. } => "memory_restore",
+        ManageForm::Confirm => "memory_confirm",
+        ManageForm::Unconfirm => "memory_unconfirm",
+        ManageForm::Share => "memory_share",
+        ManageForm::Own => "memory_own",
+        ManageForm::HalfLife { .. } | ManageForm::HalfLifeByType => "memory_half_life",
+        ManageForm::Undo { .. } => "memory_undo",
+    };
+    let call = posted.begin(tool);
+    let done = |()| RestoreOutcome::Done;
+    let decided = match form {
+        ManageForm::Archive => memories::archive(db, clock, &call, item).await.map(done),
+        ManageForm::Restore { newer } => {
+            let newer: Vec<ItemId> = newer.numbers().into_iter().map(ItemId).collect();
+            memories::restore(db, clock, &call, item, &newer).await
+        }
+        ManageForm::Confirm => {
+            let confirmed =
+                memories::confirm(db, clock, &call, item, Reconfirmation::ChangesNothing);
+            confirmed.await.map(done)
+        }
+        ManageForm::Unconfirm => memories::unconfirm(db, clock, &call, item).await.map(done),
+        ManageForm::Share => manage::set_owner(db, clock, &call, item, false).await.map(done),
+        ManageForm::Own => manage::set_owner(db, clock, &call, item, true).await.map(done),
+        ManageForm::HalfLife { days } => {
+            let days = fading::parse_days("days", &days)?;
+            fading::set_half_life(db, &call, item, Some(days)).await.map(done)
+        }
+        ManageForm::HalfLifeByType => fading::set_half_life(db, &call, item, None).await.map(done),
+        ManageForm::Undo { event } => manage::undo(db, clock, &call, item, *event).await,
+    };
+    // A success was recorded together with its change.
+    call.ended_unknown();
+    match decided.map_err(memory_problem)? {
+        RestoreOutcome::Done => Ok(Outcome::Redirect),
+        RestoreOutcome::Replaced(rivals) => Ok(Outcome::from(FormState {
+            rivals: rivals.into_iter().map(rival).collect(),
+            ..page(FORM)
+        })),
+    }
+}
+
+fn rival(rival: manage::Replacement) -> Rival {
+    Rival { id: rival.id.0, beginning: rival.beginning }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum BrowserForm {
+    Close,
+    Open,
+}
+
+/// Whether users may manage memories in the browser.
+pub async fn browser(_: Admin, Posted(posted, form): Posted<BrowserForm>) -> Response {
+    let (db, clock) = (&posted.state.db, &posted.state.clock);
+    let attempt = async {
+        let (read_only, sentence) = match form? {
+            BrowserForm::Close => (true, "The memory browser is now read-only for all users."),
+            BrowserForm::Open => (false, "Users can manage memories in the browser again."),
+        };
+        manage::set_browser_read_only(db, clock, read_only).await?;
+        Ok(done(FormName::Browser, sentence))
+    };
+    posted.respond(admin::show, "/admin", FormName::Browser, attempt.await).await
+}
 
 /// What became of the last decision. At most one can be undone.
 #[component]
-pub fn Decided(item: ItemPage, form: FormState) -> impl IntoView {
+pub fn Decided(found: LoadedItem, form: FormState) -> impl IntoView {
+    let (id, now) = (found.item.id, asked().state.clock.now());
+    let undo = manage::undoable(&found.history, now).filter(|_| found.is_manageable);
     let error = form.error.map(|error| {
         view! {
             <p class="error" role="alert">
@@ -20,11 +142,12 @@ pub fn Decided(item: ItemPage, form: FormState) -> impl IntoView {
         }
     });
     let body = if !form.rivals.is_empty() {
-        view! { <InItsPlace id=item.id rivals=form.rivals /> }.into_any()
-    } else if let Some(deletion) = item.deletion {
-        view! { <Deleting id=item.id deletion /> }.into_any()
-    } else if let Some(undo) = item.undo {
-        view! { <Undoable id=item.id undo /> }.into_any()
+        view! { <InItsPlace id rivals=form.rivals /> }.into_any()
+    } else if let Some(at) = found.item.delete_at {
+        view! { <Deleting id left_ms=whole_ms(at - now) /> }.into_any()
+    } else if let Some(event) = undo {
+        view! { <Undoable id event=event.clone() left_ms=whole_ms(event.at + UNDO_FOR - now) /> }
+            .into_any()
     } else {
         ().into_any()
     };
@@ -35,17 +158,19 @@ pub fn Decided(item: ItemPage, form: FormState) -> impl IntoView {
     .into_any()
 }
 
-fn path_of(id: i64) -> String {
-    format!("/memory/{id}")
-}
-
 #[component]
-fn Undoable(id: i64, undo: Undo) -> impl IntoView {
+fn Undoable(id: ItemId, event: ItemEvent, left_ms: u32) -> impl IntoView {
+    let done = match event.event.as_str() {
+        "archived" => "You archived this memory.",
+        "restored" => "You restored this memory.",
+        "confirmed" => "You confirmed this memory.",
+        _ => "You removed the confirmation of this memory.",
+    };
     view! {
-        <div class="done undo" data-undo=undo.left_ms>
-            <p role="status">{undo.done}</p>
+        <div class="done undo" data-undo=left_ms>
+            <p role="status">{done}</p>
             <form class="actions" method="post" action=path_of(id) data-until="">
-                <input type="hidden" name="event" value=undo.event />
+                <input type="hidden" name="event" value=event.id />
                 <button type="submit" name="action" value="undo">
                     "Undo"
                 </button>
@@ -57,9 +182,9 @@ fn Undoable(id: i64, undo: Undo) -> impl IntoView {
 }
 
 #[component]
-fn Deleting(id: i64, deletion: Deletion) -> impl IntoView {
+fn Deleting(id: ItemId, left_ms: u32) -> impl IntoView {
     view! {
-        <div class="undo undo-danger" data-undo=deletion.left_ms>
+        <div class="undo undo-danger" data-undo=left_ms>
             <p role="status" data-until="">
                 "This memory will be deleted permanently in ten seconds."
             </p>
@@ -68,7 +193,7 @@ fn Deleting(id: i64, deletion: Deletion) -> impl IntoView {
                 <a href="/data#receipts-title">"Your data"</a> "."
             </p>
             <form class="actions" method="post" action="/data/delete" data-until="">
-                <input type="hidden" name="item" value=id />
+                <input type="hidden" name="item" value=id.0 />
                 <button type="submit" name="action" value="undo">
                     "Undo"
                 </button>
@@ -81,7 +206,7 @@ fn Deleting(id: i64, deletion: Deletion) -> impl IntoView {
 
 /// Takes the focus, so that the question is in sight and is read out.
 #[component]
-fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
+fn InItsPlace(id: ItemId, rivals: Vec<Rival>) -> impl IntoView {
     let is_one = rivals.len() == 1;
     let (why, restore, keep) = match is_one {
         true => (
@@ -100,7 +225,7 @@ fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
         .map(|rival| {
             view! {
                 <li>
-                    {memory_link(rival.id)} ": " <span dir="auto">{rival.beginning.clone()}</span>
+                    {memory_link(ItemId(rival.id))} ": " <span dir="auto">{rival.beginning.clone()}</span>
                 </li>
             }
         })
@@ -129,13 +254,18 @@ fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
 
 /// Nothing of it where the browser is read-only, and while the memory is being deleted.
 #[component]
-pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
-    if !item.is_manageable || item.deletion.is_some() {
+pub fn Manage(found: LoadedItem, form: FormState) -> impl IntoView {
+    if !found.is_manageable || found.item.delete_at.is_some() {
         return ().into_any();
     }
+    let LoadedItem { item, retired, strength, erasure, .. } = found;
     let id = item.id;
+    let fades = HALF_LIVES.iter().any(|(fading, _)| *fading == item.item_type) && !item.protected;
+    let half_life = strength.filter(|_| fades).map(|strength| {
+        view! { <HalfLife id strength form=form.clone() /> }
+    });
     let is_open = form.form == Some(FormName::HalfLife);
-    let decisions = match (item.retired, item.locked) {
+    let decisions = match (retired, item.locked) {
         // An episode changes with what was said, and is not confirmed.
         _ if item.span.is_some() => ().into_any(),
         (Some(retired), _) => view! { <Decide id action="restore" label="Restore" hint=restore_hint(retired) /> }
@@ -147,7 +277,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                 label="Archive"
                 hint="Agents find it only when they include archived memories. You can restore it."
             />
-            {whose(id, item.owner, item.agent)}
+            {share_or_own(id, item.owner.is_some(), item.agent.is_some())}
             {(!is_locked)
                 .then(|| {
                     view! {
@@ -171,7 +301,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                         />
                     }
                 })}
-            {item.strength.filter(|strength| strength.can_be_set).map(|strength| view! { <HalfLife id strength form=form.clone() /> })}
+            {half_life}
         }
         .into_any(),
     };
@@ -181,14 +311,14 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
             <div class="manage-body">
                 {decisions}
                 <form class="decision" method="post" action="/data/delete">
-                    <input type="hidden" name="item" value=id />
+                    <input type="hidden" name="item" value=id.0 />
                     <div>
                         <button class="danger" type="submit" name="action" value="delete">
                             "Delete permanently"
                         </button>
                     </div>
                     <p class="hint">
-                        {goes(item.erasure)} " Its words may stand in conversations and documents too: "
+                        {erasure_in_words(&erasure)} " Its words may stand in conversations and documents too: "
                         <a href=format!("/data/about?memory={id}")>"look for them and choose"</a> "."
                     </p>
                 </form>
@@ -200,10 +330,11 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
 
 /// How fast it fades: for itself, or as its type does.
 #[component]
-fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
-    let days = strength.half_life.map_or(String::new(), |days| days.to_string());
+fn HalfLife(id: ItemId, strength: Strength, form: FormState) -> impl IntoView {
+    let days = strength.half_life_days();
+    let days = days.map_or(String::new(), |days| (days.round() as i64).to_string());
     let form = form.of(FormName::HalfLife).or_saved(vec![("days", days)]);
-    let by_type = strength.is_own.then(|| {
+    let by_type = strength.is_own_rate.then(|| {
         view! {
             <button type="submit" name="action" value="half_life_by_type">
                 "Default of its type"
@@ -234,23 +365,28 @@ fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
     .into_any()
 }
 
-/// Who sees it, and the other way.
-fn whose(id: i64, owner: Option<String>, agent: Option<String>) -> AnyView {
-    match (owner, agent) {
-        (Some(_), _) => view! {
+/// The other way than now.
+fn share_or_own(id: ItemId, has_owner: bool, has_agent: bool) -> AnyView {
+    match (has_owner, has_agent) {
+        (true, _) => view! {
             <Decide id action="share" label="Share with all agents" hint="All of your agents see it, except those limited to their own memories." />
         }
         .into_any(),
-        (None, Some(_)) => view! {
+        (false, true) => view! {
             <Decide id action="own" label="Restrict to its agent" hint="Only the agent that added it sees it. You can share it again." />
         }
         .into_any(),
-        (None, None) => ().into_any(),
+        (false, false) => ().into_any(),
     }
 }
 
 #[component]
-fn Decide(id: i64, action: &'static str, label: &'static str, hint: &'static str) -> impl IntoView {
+fn Decide(
+    id: ItemId,
+    action: &'static str,
+    label: &'static str,
+    hint: &'static str,
+) -> impl IntoView {
     view! {
         <form class="decision" method="post" action=path_of(id)>
             <div>
@@ -275,7 +411,7 @@ fn restore_hint(retired: Retired) -> &'static str {
 }
 
 /// What a deletion removes, in numbers.
-fn goes(erasure: ItemErasure) -> String {
+fn erasure_in_words(erasure: &ItemErasure) -> String {
     let of = |n: i64, one: &str, many: &str| match n {
         1 => format!("1 {one}"),
         n => format!("{} {many}", count(n)),

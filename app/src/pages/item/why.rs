@@ -4,11 +4,42 @@
 use leptos::prelude::*;
 
 use crate::components::{EmbeddingMark, Fact, Facts, ScoreTable, When};
-use crate::view::{EmbeddingState, ItemEmbedding, Why, WhySurface};
+use crate::input::sentence;
+use crate::memories::{ItemId, MemoryItem, with_key, words};
+use crate::page::{Page, PageError, database, invalid};
+use crate::pages::embeddings::load::score_parts;
+use crate::search::query::RESULTS_MAX;
+use crate::search::{RawQuery, ResultPage, SearchQuery};
+use crate::view::{EmbeddingState, ItemEmbedding};
+
+const INDEX_WORDS_SHOWN: usize = 24;
+
+/// What the query finds, whatever the status.
+pub async fn search(page: &Page, query: &str) -> Result<ResultPage, PageError> {
+    let query = SearchQuery::parse(RawQuery {
+        query,
+        limit: Some(RESULTS_MAX as i64),
+        status: Some("any"),
+        ..RawQuery::default()
+    });
+    let found = page.state.search.find(&page.viewer, &query.map_err(invalid)?).await;
+    found.map_err(database)
+}
 
 #[component]
-pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
-    let asked = why.surface.as_ref().map(|surface| surface.query.clone()).unwrap_or_default();
+pub fn TestQuery(
+    item: MemoryItem,
+    /// The query of the address, and what it finds.
+    tested: Option<(String, ResultPage)>,
+    has_vector: bool,
+) -> impl IntoView {
+    let id = item.id;
+    let (query, answer) = match tested {
+        Some((query, found)) => (query, Some(view! { <Answer id found /> })),
+        None => (String::new(), None),
+    };
+    let content = with_key(item.key.as_deref(), &item.content);
+    let words = words::telling_words(&content, INDEX_WORDS_SHOWN);
     view! {
         <section class="part" id="why" aria-labelledby="why-title">
             <h2 id="why-title">"Test a query"</h2>
@@ -20,7 +51,7 @@ pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
                     id="why-q"
                     type="search"
                     name="q"
-                    value=asked
+                    value=query
                     placeholder="Would this query find it?"
                     maxlength="2000"
                     required
@@ -30,31 +61,38 @@ pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
                 />
                 <button type="submit">"Test"</button>
             </form>
-            {why.surface.map(|surface| view! { <Answer surface /> })}
-            <FoundBy words=why.index_words has_vector=embedding.state == Some(EmbeddingState::Ready) />
+            {answer}
+            <FoundBy words has_vector />
         </section>
     }
     .into_any()
 }
 
+/// The item's rank in the answer.
 #[component]
-fn Answer(surface: WhySurface) -> impl IntoView {
-    let of = match surface.of {
+fn Answer(id: ItemId, found: ResultPage) -> impl IntoView {
+    let all = found.hits.len();
+    let of = match all {
         1 => "the only memory found".to_owned(),
         of => format!("of {of} memories found"),
     };
-    let headline = match surface.rank {
-        Some(1) if surface.of == 1 => format!("Yes: it is {of}."),
-        Some(rank) => format!("Yes: at rank {rank} {of}."),
-        None if surface.of == 0 => "Not found: this query finds nothing.".to_owned(),
-        None => format!("Not in the top {} for this query.", surface.of),
+    let place = found.hits.iter().position(|hit| hit.item.id == id);
+    let headline = match place {
+        Some(_) if all == 1 => format!("Yes: it is {of}."),
+        Some(at) => format!("Yes: at rank {} {of}.", at + 1),
+        None if all == 0 => "Not found: this query finds nothing.".to_owned(),
+        None => format!("Not in the top {all} for this query."),
     };
-    let score = surface.score;
+    let degraded = found.degraded.map(|clause| sentence(&clause));
+    let hit = place.map(|at| &found.hits[at]);
+    let table = hit.map(|hit| {
+        view! { <ScoreTable score=hit.score parts=score_parts(&hit.explanation) /> }
+    });
     view! {
         <div class="surface" role="status">
             <p class="first-words">{headline}</p>
-            {surface.degraded.map(|sentence| view! { <p class="degraded">{sentence}</p> })}
-            {surface.parts.map(|parts| view! { <ScoreTable score parts /> })}
+            {degraded.map(|sentence| view! { <p class="degraded">{sentence}</p> })}
+            {table}
         </div>
     }
     .into_any()

@@ -3,9 +3,12 @@
 
 use leptos::prelude::*;
 
+use std::collections::HashMap;
+
+use crate::address::MemoryFilters;
 use crate::components::{count, memories};
+use crate::memories::MemoryTheme;
 use crate::pages::used::level;
-use crate::view::{MemoryFilters, ThemeCount};
 
 /// Smaller themes share an area.
 const AREAS_MAX: usize = 20;
@@ -27,15 +30,20 @@ struct Area {
 }
 
 #[component]
-pub fn Areas(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView {
+pub fn Areas(
+    themes: Vec<MemoryTheme>,
+    /// Memories that were added or changed in the last 30 days, by the slug.
+    changed: HashMap<String, i64>,
+    filters: MemoryFilters,
+) -> impl IntoView {
     let mut areas: Vec<Area> = themes
         .into_iter()
         .filter(|theme| theme.active_count > 0)
         .map(|theme| Area {
             href: Some(filters.with_theme(Some(&theme.slug)).href()),
+            changed: changed.get(&theme.slug).copied().unwrap_or(0),
             name: theme.display_name,
             active: theme.active_count,
-            changed: theme.changed_count,
         })
         .collect();
     let rest = areas.split_off(areas.len().min(AREAS_MAX));

@@ -4,11 +4,13 @@
 
 use leptos::prelude::*;
 
+use crate::address::{MemoryFilters, StatusFilter};
 use crate::components::{FirstSteps, Paste, TOKEN_PLACE, add_line, count};
-use crate::view::{Conversations, MemoryFilters, StatusFilter};
+use crate::page::asked;
+use crate::sessions::turns::{COUNTED_MAX, Conversations};
 
 #[component]
-pub fn Beginning(public_url: String) -> impl IntoView {
+pub fn Beginning() -> impl IntoView {
     view! {
         <div class="column">
             <h1>"Memory"</h1>
@@ -17,7 +19,7 @@ pub fn Beginning(public_url: String) -> impl IntoView {
                 lead="This page lists what your agents learn about you: preferences, facts, instructions. Each memory shows who stated it, and when."
                 by_hand="add a first memory"
                 caption="Add a memory"
-                line=add_line(&public_url, TOKEN_PLACE)
+                line=add_line(asked().state.public_url.as_str(), TOKEN_PLACE)
             />
         </div>
     }
@@ -26,7 +28,7 @@ pub fn Beginning(public_url: String) -> impl IntoView {
 
 /// Below the search box, which finds the messages.
 #[component]
-pub fn OnlyConversations(conversations: Conversations, public_url: String) -> impl IntoView {
+pub fn OnlyConversations(conversations: Conversations) -> impl IntoView {
     let sessions = counted(conversations.sessions, "conversation", "conversations");
     let searchable = match conversations.messages {
         0 => " are here. Search finds their messages if that is switched on there.".to_owned(),
@@ -55,7 +57,7 @@ pub fn OnlyConversations(conversations: Conversations, public_url: String) -> im
                     </p>
                     <details class="fold">
                         <summary>"Or add a first memory by hand"</summary>
-                        <Paste caption="Add a memory" text=add_line(&public_url, TOKEN_PLACE) />
+                        <Paste caption="Add a memory" text=add_line(asked().state.public_url.as_str(), TOKEN_PLACE) />
                     </details>
                 </li>
             </ol>
@@ -67,7 +69,7 @@ pub fn OnlyConversations(conversations: Conversations, public_url: String) -> im
 fn counted(n: i64, one: &str, several: &str) -> String {
     match n {
         1 => format!("1 {one}"),
-        n if n >= Conversations::COUNTED_MAX => format!("{} {several} and more", count(n)),
+        n if n >= COUNTED_MAX => format!("{} {several} and more", count(n)),
         n => format!("{} {several}", count(n)),
     }
 }

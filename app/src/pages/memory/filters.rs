@@ -4,8 +4,10 @@
 
 use leptos::prelude::*;
 
+use crate::address::{MemoryFilters, StatusFilter};
 use crate::components::{Choice, DayFields, ITEM_TYPES, Pick, type_name};
-use crate::view::{EmbeddingState, MemoryFilters, StatusFilter, ThemeCount};
+use crate::memories::MemoryTheme;
+use crate::view::EmbeddingState;
 
 /// In days, as the search takes them.
 const DATES: [(i64, &str); 4] =
@@ -176,7 +178,7 @@ fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
 
 /// A list at the side on a desk, folded on a phone.
 #[component]
-pub fn Themes(themes: Vec<ThemeCount>, has_more: bool, filters: MemoryFilters) -> impl IntoView {
+pub fn Themes(themes: Vec<MemoryTheme>, has_more: bool, filters: MemoryFilters) -> impl IntoView {
     let chosen = filters.theme.clone();
     let chosen_name = match &chosen {
         None => "all".to_owned(),
@@ -207,14 +209,14 @@ pub fn Themes(themes: Vec<ThemeCount>, has_more: bool, filters: MemoryFilters) -
             </li>
         }
     };
-    let is_shown = |theme: &ThemeCount| chosen.as_deref() == Some(&theme.slug);
+    let is_shown = |theme: &MemoryTheme| chosen.as_deref() == Some(&theme.slug);
     let mut first = themes;
     let mut rest = first.split_off(first.len().min(THEMES_FIRST));
     // What is chosen is in sight.
     if let Some(at) = rest.iter().position(is_shown) {
         first.push(rest.remove(at));
     }
-    let of = |theme: ThemeCount| {
+    let of = |theme: MemoryTheme| {
         let count = Some(theme.active_count);
         entry(Some(theme.slug), theme.display_name, count)
     };

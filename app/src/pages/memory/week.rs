@@ -2,39 +2,56 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Marked, When, count};
-use crate::view::{MemoryLine, WeekView};
+use crate::components::{MarkedLink, When, count};
+use crate::memories::ItemId;
+use crate::memories::timeline::{CHARS_MAX, Week};
+use crate::words::{beginning, used};
 
 /// Empty where the list is filtered, so that it can be replaced at any time.
 #[component]
-pub fn Week(week: Option<WeekView>) -> impl IntoView {
-    let body = week.filter(|week| *week != WeekView::default()).map(|week| {
-        let told = [(week.learned, "learned"), (week.changed, "changed"), (week.ended, "expired or faded")];
+pub fn ThisWeek(week: Option<Week>) -> impl IntoView {
+    let is_quiet = |week: &Week| {
+        (week.learned, week.changed, week.ended) == (0, 0, 0) && week.lines.is_empty()
+    };
+    let body = week.filter(|week| !is_quiet(week)).map(|week| {
+        let told = [
+            (week.learned, "learned"),
+            (week.changed, "changed"),
+            (week.ended, "expired or faded"),
+        ];
         let told = told.map(|(n, what)| format!("{} {what}", count(n))).join(", ");
-        let changes = week.changes.into_iter().map(|(old, new)| {
-            view! {
-                <li>
-                    <del>{link(old)}</del>
-                    " → "
-                    {link(new)}
-                </li>
+        let (mut changes, mut expiring, mut most_used) = (Vec::new(), Vec::new(), Vec::new());
+        for one in week.lines {
+            let line = link(one.id, one.beginning);
+            match (one.instead, one.expires_at, one.uses) {
+                (Some((id, text)), ..) => changes.push(
+                    view! {
+                        <li>
+                            <del>{line}</del>
+                            " → "
+                            {link(id, text)}
+                        </li>
+                    }
+                    .into_any(),
+                ),
+                (None, Some(at), _) => expiring.push(
+                    view! { <li>{line} " " <span class="hint">"expires " <When at /></span></li> }
+                        .into_any(),
+                ),
+                (None, None, uses) => {
+                    let times = used(uses.unwrap_or_default());
+                    most_used.push(
+                        view! { <li>{line} " " <span class="hint">{times}</span></li> }.into_any(),
+                    );
+                }
             }
-        });
-        let expiring = week.expiring.into_iter();
-        let expiring = expiring.map(|(line, at)| view! { <li>{link(line)} " " <span class="hint">"expires " <When at=at /></span></li> });
-        let used = week.used.into_iter().map(|(line, n)| {
-            let times = match n {
-                1 => "used once".to_owned(),
-                n => format!("used {} times", count(n)),
-            };
-            view! { <li>{link(line)} " " <span class="hint">{times}</span></li> }
-        });
+        }
         view! {
             <details class="week fold" id="week">
                 <summary>"This week: " {told}</summary>
-                {list("Changed", changes.collect())}
-                {list("Expiring soon", expiring.collect())}
-                {list("Most used", used.collect())}
+                {list("Changed", changes)}
+                {list("Expiring soon", expiring)}
+                {list("Most used", most_used)}
                 <p>
                     <a href="/timeline">"Timeline"</a>
                 </p>
@@ -44,21 +61,17 @@ pub fn Week(week: Option<WeekView>) -> impl IntoView {
     view! { <div data-live="week">{body}</div> }.into_any()
 }
 
-fn link(line: MemoryLine) -> AnyView {
-    view! {
-        <a href=line.href dir="auto">
-            <Marked text=line.text />
-        </a>
-    }
-    .into_any()
+fn link(id: ItemId, text: String) -> AnyView {
+    let href = format!("/memory/{id}");
+    view! { <MarkedLink href text=beginning(text, CHARS_MAX) /> }.into_any()
 }
 
-fn list<T: IntoView + 'static>(heading: &'static str, lines: Vec<T>) -> Option<AnyView> {
-    let rows = (!lines.is_empty()).then(|| {
+fn list(heading: &'static str, lines: Vec<AnyView>) -> Option<AnyView> {
+    (!lines.is_empty()).then(|| {
         view! {
             <h2>{heading}</h2>
             <ul>{lines}</ul>
         }
-    });
-    rows.map(IntoAny::into_any)
+        .into_any()
+    })
 }

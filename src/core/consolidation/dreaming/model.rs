@@ -6,6 +6,7 @@ use super::ProposedChange;
 use crate::memories::{ItemId, Trust};
 
 /// A dream: what it read, wrote and proposes.
+#[derive(Clone, Debug)]
 pub struct Dream {
     pub id: i64,
     /// Id and path; `None`: nothing was worth keeping.
@@ -23,6 +24,7 @@ pub struct Dream {
 }
 
 /// An episode that a dream read.
+#[derive(Clone, Debug)]
 pub struct ReadEpisode {
     pub id: ItemId,
     pub session: Option<i64>,
@@ -30,6 +32,7 @@ pub struct ReadEpisode {
     pub ended_at: OffsetDateTime,
 }
 
+#[derive(Clone, Debug)]
 pub struct Proposal {
     pub n: i16,
     pub kind: ProposedChange,
@@ -43,6 +46,7 @@ pub struct Proposal {
 }
 
 /// One memory of a pair.
+#[derive(Clone, Debug)]
 pub struct PairMemory {
     pub id: ItemId,
     pub beginning: String,
@@ -82,6 +86,7 @@ impl ProposalState {
 }
 
 /// A dream's proposal about an item that was applied or undone.
+#[derive(Clone, Debug)]
 pub struct ItemProposal {
     pub dream: i64,
     pub at: OffsetDateTime,

@@ -45,6 +45,7 @@ struct ReflectionSource {
 }
 
 /// What a memory was written from, and what was written from it.
+#[derive(Clone, Debug)]
 pub struct Origins {
     pub items: Vec<SourceItem>,
     /// How many of its sources no longer exist: they expired.

@@ -210,6 +210,7 @@ pub(super) async fn strength(
 }
 
 /// The content of the fading page.
+#[derive(Clone, Debug)]
 pub struct FadingOverview {
     pub settings: FadingSettings,
     /// Number of items below the threshold now, in 30 days and in a year, if they are not used.

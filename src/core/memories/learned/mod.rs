@@ -45,6 +45,7 @@ pub enum ReviewList {
     Claimed,
 }
 
+#[derive(Clone, Debug)]
 pub struct LearnedItem {
     pub id: ItemId,
     /// Slug and display name.
@@ -62,6 +63,7 @@ pub struct LearnedItem {
 }
 
 /// An example of what not to store.
+#[derive(Clone, Debug)]
 pub struct UnwantedExample {
     pub id: i64,
     pub text: String,
@@ -69,6 +71,7 @@ pub struct UnwantedExample {
     pub item: Option<ItemId>,
 }
 
+#[derive(Clone, Debug)]
 pub struct LearnedOverview {
     /// Newest first, at most [`SHOWN_MAX`].
     pub items: Vec<LearnedItem>,

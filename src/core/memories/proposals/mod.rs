@@ -78,6 +78,7 @@ impl ProposalReason {
 }
 
 /// An open proposal, about an active item.
+#[derive(Clone, Debug)]
 pub struct AgentProposal {
     pub id: i64,
     pub change: AgentChange,

@@ -1,6 +1,11 @@
-//! Another day than today, as addresses and pages have it.
+//! Another day than today, as addresses have it.
 
 use form_urlencoded::Serializer;
+use time::OffsetDateTime;
+
+use crate::clock::Zone;
+use crate::input::Invalid;
+use crate::memories::Day;
 
 /// `as_of=` (what was known then) and `at=` (what was true then) of an address, as they were given; empty: now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +32,14 @@ impl DayFilters {
         }
     }
 
+    /// The day ends at midnight in this time zone.
+    ///
+    /// # Errors
+    /// If one of the two is no date, or `as_of` is in the future.
+    pub fn parsed(&self, zone: &Zone, now: OffsetDateTime) -> Result<Day, Invalid> {
+        Day::parse(zone, Some(&self.as_of), Some(&self.at), now)
+    }
+
     pub fn is_today(&self) -> bool {
         self.as_of.is_empty() && self.at.is_empty()
     }
@@ -48,13 +61,4 @@ impl DayFilters {
             query => format!("{path}?{query}"),
         }
     }
-}
-
-/// The day that a page shows, in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DayTold {
-    /// "3 March 2026": what was known then.
-    pub as_of: Option<String>,
-    /// What was true then.
-    pub at: Option<String>,
 }
