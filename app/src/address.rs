@@ -9,9 +9,9 @@ mod sessions;
 mod users;
 
 pub use activity::PERIODS;
-pub use documents::{document_path, folder_of, folder_path};
+pub use documents::{DocumentFilters, PartPlace, document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
-pub use sessions::{said_in, session_from};
+pub use sessions::{SessionFilters, said_in, session_from};
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};

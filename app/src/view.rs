@@ -6,10 +6,8 @@ mod activity;
 mod backups;
 mod chat;
 mod consent;
-mod data;
 mod day;
 mod docs;
-mod documents;
 mod dreams;
 mod embeddings;
 mod endpoint;
@@ -20,9 +18,7 @@ mod learned;
 mod lineage;
 mod manage;
 mod related;
-mod sessions;
 mod storage;
-mod summary;
 mod teams;
 mod timeline;
 mod usage;
@@ -32,21 +28,14 @@ mod work;
 
 use time::OffsetDateTime;
 
-pub use crate::address::said_in;
+pub use crate::address::{PartPlace, said_in};
+pub use crate::consolidation::summary::SourceItem;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
-pub use data::{
-    AboutPage, DataPage, ErasedKind, FoundAbout, FoundKind, FoundRow, ImportProgress, ImportState,
-    ItemErasure, Receipt, RowCount,
-};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
-pub use documents::{
-    Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
-    DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
-};
 pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
@@ -70,12 +59,7 @@ pub use learned::{LearnedPage, LearnedRow, ProposedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Undo};
 pub use related::{RelatedRow, RelatedView};
-pub use sessions::{
-    CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
-    SessionsPage, ToolCallView,
-};
-pub use storage::{ServerStorage, StorageList, StorageView};
-pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
+pub use storage::{ServerStorage, StorageList};
 pub use teams::{JoinPage, TeamMate, TeamView};
 pub use timeline::{
     CalendarDay, DifferenceView, FactBar, HappeningRow, MemoryLine, StreamDay, TimelineFilters,
@@ -316,6 +300,21 @@ pub struct HistoryEntry {
     pub at: OffsetDateTime,
     /// What was other before: "its tags were north".
     pub changes: Vec<String>,
+}
+
+/// What goes with one memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemErasure {
+    pub vectors: i64,
+    pub events: i64,
+    /// Calls that were about it.
+    pub mentions: i64,
+    /// Memories whose place it took.
+    pub links: i64,
+    /// The summary stands on it.
+    pub is_in_summary: bool,
+    /// Memories that were written from it.
+    pub derived: i64,
 }
 
 #[derive(Clone, Debug, PartialEq)]

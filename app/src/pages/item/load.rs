@@ -23,7 +23,6 @@ use crate::memories::{
 };
 use crate::page::{Page, database, invalid, memory_error, whose};
 use crate::pages::embeddings::load::{error, score_parts};
-use crate::pages::summary::load::source_item;
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{Hit, Mode, RawQuery, SearchQuery, Snippet};
@@ -301,7 +300,7 @@ impl Page {
             retired,
             outdated: outdated.map(outdated_mark),
             verified: item.last_verified_at,
-            origins: origins.items.into_iter().map(source_item).collect(),
+            origins: origins.items,
             origins_gone: origins.gone,
             derived: origins.derived.into_iter().map(|id| id.0).collect(),
             lineage,
