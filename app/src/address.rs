@@ -12,10 +12,10 @@ mod users;
 
 pub use activity::{ActivityFilters, PERIODS};
 pub use day::DayFilters;
-pub use documents::{document_path, folder_of, folder_path};
+pub use documents::{DocumentFilters, PartPlace, document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
 pub use memory::{MemoryFilters, StatusFilter};
-pub use sessions::{said_in, session_from};
+pub use sessions::{SessionFilters, said_in, session_from};
 pub use timeline::TimelineFilters;
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};

@@ -39,6 +39,7 @@ pub mod words;
 
 #[cfg(feature = "ssr")]
 pub use {
+    address::DocumentFilters,
     nowhere::{not_found, not_found_for, wrong_method},
     page::broken,
     routes::pages,

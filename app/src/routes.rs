@@ -31,19 +31,19 @@ pub fn pages() -> Router<AppState> {
         .route("/agents/{agent_id}/tokens/{token_id}/revoke", post(agents::post::revoke_token))
         .route("/agents/{agent_id}/memory", post(agents::post::switch_memory))
         .route("/agents/{agent_id}/settings", post(agents::post::change_settings))
-        .route("/sessions", get(sessions::show).post(sessions::post::change))
-        .route("/summary", get(summary::show).post(summary::post::write_now))
+        .route("/sessions", get(sessions::show).post(sessions::change))
+        .route("/summary", get(summary::show).post(summary::write_now))
         .route("/entities", get(entities::show))
         .route("/entities/pairs", post(entities::post::pairs))
         .route("/entities/settings", post(entities::post::settings))
         .route("/entities/{id}", get(entities::one::show).post(entities::post::decide))
         .route("/documents", get(documents::show))
-        .route("/documents/{id}", get(documents::one::show).post(documents::post::decide))
-        .route("/documents/{id}/erase", post(documents::post::erase))
+        .route("/documents/{id}", get(documents::one::show).post(documents::one::decide))
+        .route("/documents/{id}/erase", post(documents::one::erase))
         .route("/graph", get(graph::show))
         .route("/sessions/{id}", get(sessions::one::show))
-        .route("/sessions/{id}/again", post(sessions::post::read_again))
-        .route("/sessions/{id}/erase", post(sessions::post::erase))
+        .route("/sessions/{id}/again", post(sessions::one::read_again))
+        .route("/sessions/{id}/erase", post(sessions::one::erase))
         .route("/agents/{agent_id}/tools", post(agents::post::choose_tools))
         .route("/agents/{agent_id}/undo", post(agents::post::undo))
         .route("/agents/{agent_id}/team", post(join::post::change))
@@ -91,11 +91,11 @@ pub fn pages() -> Router<AppState> {
         // It is streamed to a file, with its own limit.
         .route(
             "/data/import",
-            post(data::post::import).layer(DefaultBodyLimit::max(data::post::BODY_BYTES_MAX)),
+            post(data::import::post).layer(DefaultBodyLimit::max(data::import::BODY_BYTES_MAX)),
         )
-        .route("/data/about", get(data::about::show).post(data::about::post::change))
-        .route("/data/about.json", get(data::about::post::list))
-        .route("/data/delete", post(data::post::delete_item))
-        .route("/data/erase", post(data::post::erase_account))
+        .route("/data/about", get(data::about::show).post(data::about::change))
+        .route("/data/about.json", get(data::about::list))
+        .route("/data/delete", post(data::delete_item))
+        .route("/data/erase", post(data::erase_account))
         .route("/erased/{receipt}", get(data::receipt::show))
 }

@@ -5,16 +5,12 @@
 mod backups;
 mod chat;
 mod consent;
-mod data;
 mod docs;
-mod documents;
 mod embeddings;
 mod endpoint;
 mod entities;
 mod jobs;
-mod sessions;
 mod storage;
-mod summary;
 mod teams;
 mod users;
 mod webhooks;
@@ -22,21 +18,14 @@ mod work;
 
 use time::OffsetDateTime;
 
-pub use crate::address::ActivityFilters;
+pub use crate::address::{ActivityFilters, PartPlace};
+pub use crate::consolidation::summary::SourceItem;
 pub use crate::components::Retired;
 pub use crate::pages::activity::readings::Reading;
 pub use backups::{BackupRow, BackupsPage, Verification};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
-pub use data::{
-    AboutPage, DataPage, ErasedKind, FoundAbout, FoundKind, FoundRow, ImportProgress, ImportState,
-    ItemErasure, Receipt, RowCount,
-};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
-pub use documents::{
-    Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
-    DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
-};
 pub use embeddings::{
     AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingsPage, EvaluationOffer,
     EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView, MeasuredView,
@@ -52,12 +41,7 @@ pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
     TroubleRow, VectorsView,
 };
-pub use sessions::{
-    CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
-    SessionsPage, ToolCallView,
-};
-pub use storage::{ServerStorage, StorageList, StorageView};
-pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
+pub use storage::{ServerStorage, StorageList};
 pub use teams::{JoinPage, TeamMate, TeamView};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -163,4 +147,19 @@ pub enum SignInOffer {
     SignIn,
     /// Accounts exist and anyone may make one.
     SignInOrSignUp,
+}
+
+/// What goes with one memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemErasure {
+    pub vectors: i64,
+    pub events: i64,
+    /// Calls that were about it.
+    pub mentions: i64,
+    /// Memories whose place it took.
+    pub links: i64,
+    /// The summary stands on it.
+    pub is_in_summary: bool,
+    /// Memories that were written from it.
+    pub derived: i64,
 }

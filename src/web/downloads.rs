@@ -1,8 +1,7 @@
 //! Downloads: a person's export, a receipt, the text of a document, and the script that connects programs.
 //! They change nothing.
 
-use app::not_found_for;
-use app::view::DocumentFilters;
+use app::{DocumentFilters, not_found_for};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};

@@ -1,7 +1,6 @@
 //! The addresses of documents: the tree of a folder, and one document at a revision.
 
 use super::written;
-use crate::view::{DocumentFilters, PartPlace};
 
 pub fn document_path(id: i64) -> String {
     format!("/documents/{id}")
@@ -21,6 +20,15 @@ pub fn folder_of(query: &str) -> Option<String> {
     Some(folder.into_owned()).filter(|folder| !folder.is_empty())
 }
 
+/// A part of a document that search finds: where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartPlace {
+    pub document: i64,
+    pub path: String,
+    /// From 1, both included.
+    pub lines: (i32, i32),
+}
+
 impl PartPlace {
     pub fn href(&self) -> String {
         document_path(self.document)
@@ -33,6 +41,15 @@ impl PartPlace {
             (first, last) => format!("lines {first} to {last}"),
         }
     }
+}
+
+/// What the address of a document says: `?revision=&as=text`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentFilters {
+    /// A revision, shown with what it changed; `None`: the newest.
+    pub revision: Option<i32>,
+    /// Not rendered, with its lines numbered.
+    pub as_text: bool,
 }
 
 impl DocumentFilters {

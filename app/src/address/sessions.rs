@@ -3,25 +3,16 @@
 
 use super::{more_rows, rows_shown, written};
 use crate::limits::PAGE_SIZE;
-use crate::view::{Outcome, SessionFilters};
+use crate::sessions::{ExtractionOutcome, SessionState};
 
-impl Outcome {
-    pub const ALL: [Self; 5] =
-        [Self::Pending, Self::Stored, Self::Nothing, Self::Failed, Self::Skipped];
-
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Stored => "stored",
-            Self::Nothing => "nothing",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    pub fn from_slug(slug: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|o| o.slug() == slug)
-    }
+/// What the address of `/sessions` says: `?agent=&state=&outcome=&shown=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilters {
+    pub agent: Option<i64>,
+    pub state: Option<SessionState>,
+    pub outcome: Option<ExtractionOutcome>,
+    /// How many rows to show, in steps of [`PAGE_SIZE`].
+    pub shown: usize,
 }
 
 impl SessionFilters {
@@ -32,13 +23,10 @@ impl SessionFilters {
             match name.as_ref() {
                 "agent" => filters.agent = value.parse().ok(),
                 "state" => {
-                    filters.is_open = match value.as_ref() {
-                        "open" => Some(true),
-                        "completed" => Some(false),
-                        _ => None,
-                    }
+                    let mut states = [SessionState::Open, SessionState::Completed].into_iter();
+                    filters.state = states.find(|state| state.as_str() == value);
                 }
-                "outcome" => filters.outcome = Outcome::from_slug(&value),
+                "outcome" => filters.outcome = ExtractionOutcome::parse(&value),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }
@@ -52,11 +40,11 @@ impl SessionFilters {
         if let Some(agent) = self.agent {
             query.append_pair("agent", &agent.to_string());
         }
-        if let Some(is_open) = self.is_open {
-            query.append_pair("state", if is_open { "open" } else { "completed" });
+        if let Some(state) = self.state {
+            query.append_pair("state", state.as_str());
         }
         if let Some(outcome) = self.outcome {
-            query.append_pair("outcome", outcome.slug());
+            query.append_pair("outcome", outcome.as_str());
         }
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());

@@ -3,18 +3,23 @@
 use leptos::prelude::*;
 
 use super::{Marked, StateBadge};
-use crate::view::SourceItem;
+use crate::consolidation::summary::SourceItem;
+use crate::page::whose;
 
 #[component]
 pub fn SourceList(items: Vec<SourceItem>) -> impl IntoView {
     let rows = items.into_iter().map(|item| {
         let archived = (!item.is_active).then(|| view! { <StateBadge state="archived" /> });
+        let beginning = match item.is_cut {
+            true => format!("{}…", item.beginning.trim_end()),
+            false => item.beginning,
+        };
         view! {
             <li>
-                <a href=format!("/memory/{}", item.id) dir="auto">
-                    <Marked text=item.beginning />
+                <a href=format!("/memory/{}", item.id.0) dir="auto">
+                    <Marked text=beginning />
                 </a>
-                <span class="source">{item.word}</span>
+                <span class="source">{whose(item.trust)}</span>
                 {archived}
             </li>
         }

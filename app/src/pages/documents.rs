@@ -1,11 +1,13 @@
 //! Documents: the files that agents write, as a tree of folders; those that were deleted are folded below it.
 
-pub mod load;
-mod manage;
+mod diff;
 mod markdown;
 pub mod one;
-pub mod post;
+mod rendered;
 mod revisions;
+mod tree;
+
+use std::cmp::Reverse;
 
 use axum::response::Response;
 use leptos::prelude::*;
@@ -14,22 +16,62 @@ use crate::address::{document_path, folder_of, folder_path};
 use crate::components::{
     Marked, OwnerBadge, Paste, Section, TOKEN_PLACE, When, WordBadge, count, documents, size,
 };
+use crate::documents::{Document, DocumentPath};
 use crate::limits::DELETED_SHOWN;
-use crate::page::Page;
-use crate::view::{DocumentFolder, DocumentRow, DocumentTree, DocumentsPage};
+use crate::memories::Trust;
+use crate::page::{Page, PageError, asked, database, invalid, whose};
+use tree::{DocumentFolder, DocumentTree, tree_of};
+
+const CALL: &str = r##"{"command": "create", "path": "/memories/MEMORY.md", "file_text": "# What matters\n\n- Prefers short answers.\n"}"##;
+
+const PUT: &str = r##"curl -sS -X PUT {url}/api/v1/documents/MEMORY.md \
+  -H 'Authorization: Bearer {token}' \
+  -H 'Content-Type: application/json' \
+  -d '{"content":"# What matters\n\n- Prefers short answers.\n"}'"##;
 
 pub async fn show(page: Page) -> Response {
-    let folder = folder_of(page.query());
-    let found = page.documents_view(&page.viewer, folder.as_deref()).await;
-    page.render(Section::Documents, "Documents", "/documents", found, |page| match page.is_empty {
-        true => view! { <Beginning page /> }.into_any(),
-        false => view! { <Listed page /> }.into_any(),
+    let found = load(&page).await;
+    page.render(Section::Documents, "Documents", "/documents", found, |page| {
+        match page.folder.is_none() && page.total == 0 && page.deleted_total == 0 {
+            true => view! { <Beginning /> }.into_any(),
+            false => view! { <DocumentsPage page /> }.into_any(),
+        }
     })
     .await
 }
 
+#[derive(Clone)]
+struct ListedDocuments {
+    /// Of which this is the tree; `None`: of all.
+    folder: Option<DocumentPath>,
+    tree: DocumentTree,
+    total: usize,
+    /// Newest first, at most [`DELETED_SHOWN`].
+    deleted: Vec<Document>,
+    deleted_total: usize,
+}
+
+async fn load(page: &Page) -> Result<ListedDocuments, PageError> {
+    let folder = folder_of(page.query());
+    let folder = folder.map(|folder| DocumentPath::parse("folder", &folder));
+    let folder = folder.transpose().map_err(invalid)?;
+    let listed = page.state.documents.list(page.viewer.user_id, folder.as_ref(), true).await;
+    let (mut deleted, there): (Vec<Document>, Vec<Document>) =
+        listed.map_err(database)?.into_iter().partition(|document| document.archived_at.is_some());
+    deleted.sort_by_key(|document| Reverse(document.archived_at));
+    let deleted_total = deleted.len();
+    deleted.truncate(DELETED_SHOWN);
+    Ok(ListedDocuments {
+        tree: tree_of(&there, folder.as_ref()),
+        total: there.len(),
+        folder,
+        deleted,
+        deleted_total,
+    })
+}
+
 #[component]
-fn Listed(page: DocumentsPage) -> impl IntoView {
+fn DocumentsPage(page: ListedDocuments) -> impl IntoView {
     let heading = match (page.total, &page.folder) {
         (0, None) => "No documents now".to_owned(),
         (0, Some(_)) => "No documents in this folder".to_owned(),
@@ -46,7 +88,7 @@ fn Listed(page: DocumentsPage) -> impl IntoView {
             <p class="lead">
                 "In the folder "
                 <bdi>
-                    <Marked text=folder />
+                    <Marked text=folder.as_str().to_owned() />
                 </bdi>
             </p>
         }
@@ -81,23 +123,25 @@ fn tree(tree: DocumentTree) -> AnyView {
         let more = documents(tree.left_out as i64);
         view! { <li class="hint">{format!("{more} more in this folder are not shown. Use search to find them.")}</li> }
     });
+    let in_tree = |document: Document| file(last_name(document.path.as_str()), document);
     view! {
         <ul class="tree">
             {tree.folders.into_iter().map(folder).collect_view()}
-            {tree.files.into_iter().map(file).collect_view()} {left_out}
+            {tree.files.into_iter().map(in_tree).collect_view()} {left_out}
         </ul>
     }
     .into_any()
 }
 
 fn folder(folder: DocumentFolder) -> AnyView {
+    let name = last_name(&folder.path);
     let is_shown = !folder.inside.files.is_empty() || !folder.inside.folders.is_empty();
     let number = count(folder.documents as i64);
     if !is_shown {
         return view! {
             <li class="tree-folder tree-file" data-row="">
                 <a href=folder_path(&folder.path) dir="auto">
-                    <Marked text=folder.name />
+                    <Marked text=name />
                     "/"
                 </a>
                 <span class="hint number">{documents(folder.documents as i64)}</span>
@@ -110,7 +154,7 @@ fn folder(folder: DocumentFolder) -> AnyView {
             <details open>
                 <summary>
                     <bdi>
-                        <Marked text=folder.name />
+                        <Marked text=name />
                     </bdi>
                     "/" <span class="hint number">{number}</span>
                     <span class="visually-hidden">" documents"</span>
@@ -122,8 +166,13 @@ fn folder(folder: DocumentFolder) -> AnyView {
     .into_any()
 }
 
-fn file(row: DocumentRow) -> AnyView {
-    let when = match row.deleted {
+fn last_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
+/// `name`: the last of its path, or all of it where it stands in no tree.
+fn file(name: String, document: Document) -> AnyView {
+    let when = match document.archived_at {
         Some(moment) => view! {
             <span>
                 "deleted "
@@ -131,17 +180,17 @@ fn file(row: DocumentRow) -> AnyView {
             </span>
         }
         .into_any(),
-        None => view! { <When at=row.changed /> }.into_any(),
+        None => view! { <When at=document.updated_at /> }.into_any(),
     };
     view! {
         <li class="tree-file" data-row="">
-            <a href=document_path(row.id) dir="auto">
-                <Marked text=row.name />
+            <a href=document_path(document.id) dir="auto">
+                <Marked text=name />
             </a>
-            {row.word.map(|whose| view! { <WordBadge whose /> })}
-            <OwnerBadge owner=row.owner />
+            {other_word(document.trust).map(|whose| view! { <WordBadge whose /> })}
+            <OwnerBadge owner=document.owner />
             <span class="tree-facts">
-                <span class="number">{size(row.bytes)}</span>
+                <span class="number">{size(document.bytes.into())}</span>
                 {when}
             </span>
         </li>
@@ -150,13 +199,14 @@ fn file(row: DocumentRow) -> AnyView {
 }
 
 #[component]
-fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
+fn Deleted(rows: Vec<Document>, total: usize) -> impl IntoView {
     if rows.is_empty() {
         return ().into_any();
     }
     let cut = (total > rows.len()).then(|| {
         view! { <p class="hint">{format!("The {DELETED_SHOWN} most recently deleted are shown.")}</p> }
     });
+    let by_path = |document: Document| file(document.path.as_str().to_owned(), document);
     view! {
         <details class="manage" id="deleted">
             <summary>"Deleted " <span class="number">{count(total as i64)}</span></summary>
@@ -164,7 +214,7 @@ fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
                 <p class="hint">
                     "Agents no longer see these. You can restore each, or delete it permanently."
                 </p>
-                <ul class="tree">{rows.into_iter().map(file).collect_view()}</ul>
+                <ul class="tree">{rows.into_iter().map(by_path).collect_view()}</ul>
                 {cut}
             </div>
         </details>
@@ -173,9 +223,9 @@ fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
 }
 
 #[component]
-fn Beginning(page: DocumentsPage) -> impl IntoView {
-    let put =
-        PUT.replace("{url}", page.public_url.trim_end_matches('/')).replace("{token}", TOKEN_PLACE);
+fn Beginning() -> impl IntoView {
+    let url = asked().state.public_url.as_str().to_owned();
+    let put = PUT.replace("{url}", url.trim_end_matches('/')).replace("{token}", TOKEN_PLACE);
     view! {
         <div class="column">
             <h1>"Documents"</h1>
@@ -209,9 +259,7 @@ fn Beginning(page: DocumentsPage) -> impl IntoView {
     .into_any()
 }
 
-const CALL: &str = r##"{"command": "create", "path": "/memories/MEMORY.md", "file_text": "# What matters\n\n- Prefers short answers.\n"}"##;
-
-const PUT: &str = r##"curl -sS -X PUT {url}/api/v1/documents/MEMORY.md \
-  -H 'Authorization: Bearer {token}' \
-  -H 'Content-Type: application/json' \
-  -d '{"content":"# What matters\n\n- Prefers short answers.\n"}'"##;
+/// Only if it is not an agent's, which is the usual case.
+fn other_word(trust: Trust) -> Option<&'static str> {
+    (trust != Trust::Agent).then(|| whose(trust))
+}

@@ -1,45 +1,111 @@
 //! Sessions: what agents handed over of their conversations, and what came of it.
-//! Every filter lives in the address; a form and plain links change it.
+//! Every filter lives in the address; a form and plain links change it. Other forms set whether messages are
+//! searchable, and how long they are kept.
 
 mod ledger;
-pub mod load;
 pub mod one;
-pub mod post;
+
+use std::collections::HashMap;
 
 use axum::response::Response;
 use leptos::prelude::*;
+use serde::Deserialize;
 
+use crate::address::SessionFilters;
 use crate::components::{
     Choice, Done, Field, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
     When, count, session_line,
 };
-use crate::forms::FormName;
+use crate::consolidation::episodes;
+use crate::forms::{self, FormName, Outcome, Posted, done};
 use crate::limits::ROWS_MAX;
-use crate::page::{Page, asked};
-use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
-use ledger::{OutcomeBadge, came_of};
+use crate::page::{Page, asked, database};
+use crate::sessions::lifetimes::{self, Lifetimes};
+use crate::sessions::{
+    self, AgentSession, ExtractionOutcome, SessionFilter, SessionList, SessionState, turns,
+};
+use ledger::came_of;
+
+const PATH: &str = "/sessions";
 
 pub async fn show(page: Page) -> Response {
     let filters = SessionFilters::from_query(page.query());
-    let found = page.sessions_view(&page.viewer, &filters).await;
+    let found = load(&page, &filters).await.map_err(database);
     let href = filters.href();
-    page.render(Section::Sessions, "Sessions", href, found, move |page| match page.is_empty {
-        true => view! { <Beginning page /> }.into_any(),
-        false => view! { <Found page filters=filters.clone() /> }.into_any(),
+    page.render(Section::Sessions, "Sessions", href, found, move |listed| {
+        match listed.list.is_empty {
+            true => view! { <Beginning turns_are_on=listed.list.turns_are_on /> }.into_any(),
+            false => view! { <SessionsPage listed filters=filters.clone() /> }.into_any(),
+        }
     })
     .await
 }
 
+#[derive(Clone)]
+struct ListedSessions {
+    list: SessionList,
+    has_more: bool,
+    /// What each was about of late, in one sentence.
+    about: HashMap<i64, String>,
+}
+
+async fn load(page: &Page, filters: &SessionFilters) -> Result<ListedSessions, sqlx::Error> {
+    let (db, user) = (&page.state.db, page.viewer.user_id);
+    let filter = SessionFilter {
+        agent: filters.agent,
+        state: filters.state,
+        outcome: filters.outcome,
+        limit: filters.shown as i64 + 1,
+    };
+    let mut list = sessions::page(db, user, &filter).await?;
+    let has_more = list.sessions.len() > filters.shown;
+    list.sessions.truncate(filters.shown);
+    let ids: Vec<i64> = list.sessions.iter().map(|session| session.id.0).collect();
+    // The last entry per session is the newest and wins.
+    let about = episodes::of_sessions(db, user, &ids).await?.into_iter();
+    Ok(ListedSessions { list, has_more, about: about.map(|e| (e.session, e.short)).collect() })
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum SessionsForm {
+    On,
+    Off,
+    Lifetimes { episode_days: forms::Field, turn_days: forms::Field },
+}
+
+pub async fn change(Posted(posted, form): Posted<SessionsForm>) -> Response {
+    let (db, user, now) = posted.context();
+    let name = match form {
+        Ok(SessionsForm::Lifetimes { .. }) => FormName::Lifetimes,
+        _ => FormName::Turns,
+    };
+    let attempt = async {
+        match form? {
+            SessionsForm::On => turns::switch(db, user, true, now).await?,
+            SessionsForm::Off => turns::switch(db, user, false, now).await?,
+            SessionsForm::Lifetimes { episode_days, turn_days } => {
+                let chosen = Lifetimes::parse(&episode_days, &turn_days)?;
+                lifetimes::set(db, user, chosen, now).await?;
+                return Ok(done(name, "Saved."));
+            }
+        }
+        Ok(Outcome::Redirect)
+    };
+    posted.respond(show, PATH, name, attempt.await).await
+}
+
 #[component]
-fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
-    let heading = match (page.rows.len(), page.has_more) {
+fn SessionsPage(listed: ListedSessions, filters: SessionFilters) -> impl IntoView {
+    let ListedSessions { list, has_more, mut about } = listed;
+    let heading = match (list.sessions.len(), has_more) {
         (0, _) => "No sessions".to_owned(),
         (1, false) => "1 session".to_owned(),
         (n, true) => format!("The newest {n} sessions"),
         (n, false) => format!("{n} sessions, newest first"),
     };
-    let more = page.has_more.then(|| more_of(&filters));
-    let rows = if page.rows.is_empty() {
+    let more = has_more.then(|| more_of(&filters));
+    let rows = if list.sessions.is_empty() {
         view! {
             <div class="nothing">
                 <p class="first-words">"No matching sessions."</p>
@@ -52,7 +118,14 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
     } else {
         view! {
             <ol class="rows">
-                {page.rows.into_iter().map(|row| view! { <Row row /> }).collect_view()}
+                {list
+                    .sessions
+                    .into_iter()
+                    .map(|session| {
+                        let about = about.remove(&session.id.0);
+                        view! { <Row session about /> }
+                    })
+                    .collect_view()}
             </ol>
         }
         .into_any()
@@ -63,7 +136,7 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
             <p class="lead">
                 "Conversations that your agents handed over, and the memories extracted from each."
             </p>
-            <Narrow agents=page.agents filters />
+            <Narrow agents=list.agents filters />
             <section id="results" class="results" aria-labelledby="count">
                 <h2 id="count" class="count">
                     {heading}
@@ -71,8 +144,8 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
                 {rows}
                 {more}
             </section>
-            <SearchTurns is_on=page.turns_are_on />
-            <HowLong episode_days=page.episode_days turn_days=page.turn_days />
+            <SearchTurns is_on=list.turns_are_on />
+            <Retention lifetimes=list.lifetimes />
         </div>
     }
     .into_any()
@@ -105,10 +178,10 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
 
 /// What stays of conversations beside themselves.
 #[component]
-fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
+fn Retention(lifetimes: Lifetimes) -> impl IntoView {
     let form = asked().form.of(FormName::Lifetimes).or_saved(vec![
-        ("episode_days", episode_days.to_string()),
-        ("turn_days", turn_days.map_or(String::new(), |days| days.to_string())),
+        ("episode_days", lifetimes.episode_days.to_string()),
+        ("turn_days", lifetimes.turn_days.map_or(String::new(), |days| days.to_string())),
     ]);
     view! {
         <section class="part" id="lifetimes" aria-labelledby="lifetimes-title">
@@ -155,17 +228,12 @@ fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView 
         .into_iter()
         .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
         .collect();
-    let states: Vec<Choice> = [("open", true), ("completed", false)]
-        .map(|(slug, is_open)| {
-            let is_chosen = filters.is_open == Some(is_open);
-            (slug.to_owned(), slug.to_owned(), is_chosen)
-        })
+    let choice = |slug: &str, is_chosen| (slug.to_owned(), slug.to_owned(), is_chosen);
+    let states = [SessionState::Open, SessionState::Completed]
+        .map(|state| choice(state.as_str(), filters.state == Some(state)))
         .to_vec();
-    let outcomes: Vec<Choice> = Outcome::ALL
-        .map(|outcome| {
-            let is_chosen = filters.outcome == Some(outcome);
-            (outcome.slug().to_owned(), outcome.slug().to_owned(), is_chosen)
-        })
+    let outcomes = ExtractionOutcome::ALL
+        .map(|outcome| choice(outcome.as_str(), filters.outcome == Some(outcome)))
         .to_vec();
     let reset = filters.is_narrowed().then(|| {
         view! {
@@ -189,18 +257,18 @@ fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView 
 }
 
 #[component]
-fn Row(row: SessionRow) -> impl IntoView {
-    let state = if row.is_open { "open" } else { "completed" };
-    let outcome = row.ledger.as_ref().map(|ledger| ledger.outcome);
-    let about = row.about.map(|about| {
+fn Row(session: AgentSession, about: Option<String>) -> impl IntoView {
+    let state = session.state.as_str();
+    let outcome = session.extraction.as_ref().map(|row| row.outcome);
+    let about = about.map(|about| {
         view! {
             <p class="row-about" dir="auto">
                 <Marked text=about />
             </p>
         }
     });
-    let words = match &row.ledger {
-        Some(ledger) => came_of(ledger),
+    let words = match &session.extraction {
+        Some(row) => came_of(row),
         None => "Not read yet.".to_owned(),
     };
     view! {
@@ -209,19 +277,19 @@ fn Row(row: SessionRow) -> impl IntoView {
                 <StateBadge state />
             </div>
             <div class="row-words">
-                <a class="row-link" href=format!("/sessions/{}", row.id) dir="auto">
-                    <Marked text=row.external_id />
+                <a class="row-link" href=format!("/sessions/{}", session.id) dir="auto">
+                    <Marked text=session.external_id />
                 </a>
                 {about}
                 <p class="row-from">
-                    <span>"by " <bdi class="theme">{row.agent}</bdi></span>
-                    <span class="number">{messages(row.messages)}</span>
-                    {outcome.map(|outcome| view! { <OutcomeBadge outcome /> })}
+                    <span>"by " <bdi class="theme">{session.agent}</bdi></span>
+                    <span class="number">{messages(session.message_count.into())}</span>
+                    {outcome.map(|outcome| view! { <StateBadge state=outcome.as_str() /> })}
                     <span class="came-of">{words}</span>
                 </p>
             </div>
             <div class="row-when">
-                <When at=row.last_message />
+                <When at=session.last_sent_at.unwrap_or(session.last_message_at) />
             </div>
         </li>
     }
@@ -259,7 +327,7 @@ fn more_of(filters: &SessionFilters) -> AnyView {
 }
 
 #[component]
-fn Beginning(page: SessionsPage) -> impl IntoView {
+fn Beginning(turns_are_on: bool) -> impl IntoView {
     view! {
         <div class="column">
             <h1>"Sessions"</h1>
@@ -268,9 +336,9 @@ fn Beginning(page: SessionsPage) -> impl IntoView {
                 lead="Here will be every conversation that your agents hand over as it happens, and what came of it: which memories were stored, or why none."
                 by_hand="hand over a first message"
                 caption="Hand over a conversation"
-                line=session_line(&page.public_url, TOKEN_PLACE)
+                line=session_line(asked().state.public_url.as_str(), TOKEN_PLACE)
             />
-            <SearchTurns is_on=page.turns_are_on />
+            <SearchTurns is_on=turns_are_on />
         </div>
     }
     .into_any()

@@ -1,20 +1,133 @@
-//! A file comes in: the form, how far it is, and what it came to.
+//! A file comes in: its upload, the form, how far it is, and what it came to.
 
+use std::sync::Arc;
+
+use axum::extract::multipart::{Multipart, MultipartError};
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use keepsake_edge::AppState;
+use keepsake_edge::error::Problem;
+use keepsake_edge::visitor::SignedIn;
 use leptos::prelude::*;
 
-use crate::components::{FormError, Progress, When, count, memories, size};
-use crate::forms::FormState;
-use crate::view::{DataPage, ImportProgress, ImportState};
+use super::upload::{Preamble, bounded};
+use super::{PATH, show};
+use crate::components::{FormError, Progress, When, count, documents, memories, size};
+use crate::export::{
+    FORM_BYTES_MAX, FileOrigin, ImportState, ImportStatus, UPLOAD_BYTES_MAX, Upload, UploadError,
+};
+use crate::forms::{Form, FormName, FormState, Outcome, respond};
+use crate::input::{Invalid, sentence};
 
 const LOOK_SECONDS: u32 = 1;
+/// Limit on an upload's body.
+pub const BODY_BYTES_MAX: usize = (UPLOAD_BYTES_MAX + FORM_BYTES_MAX) as usize;
+
+pub async fn post(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    request: Request,
+) -> Response {
+    let user = signed_in.0.id;
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+    let preamble = Arc::<Preamble>::default();
+    let request = request.map(|body| bounded(body, preamble.clone()));
+    let attempt = async {
+        let form = Multipart::from_request(request, &state).await;
+        let form = form.map_err(|_| no_file())?;
+        let admitted = state.imports.admit(user, declared).await;
+        let received = receive(form, &preamble, admitted.map_err(upload_problem)?);
+        let (upload, is_vouched) = received.await?;
+        let begun = state.imports.begin(upload, is_vouched).await;
+        begun.map_err(upload_problem)?;
+        Ok(Outcome::Redirect)
+    };
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(show, &state, signed_in, PATH, FormName::Import, &fields, outcome).await
+}
+
+/// The file, and whether its person vouches for it.
+async fn receive(
+    mut form: Multipart,
+    preamble: &Preamble,
+    mut upload: Upload,
+) -> Result<(Upload, bool), Problem> {
+    let cut_off = |error| body_problem(&error, preamble);
+    let mut is_vouched = false;
+    while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
+        match field.name() {
+            Some("file") => {
+                preamble.end();
+                if let Some(name) = field.file_name() {
+                    upload.set_name(name);
+                }
+            }
+            Some("vouch") => {
+                is_vouched = field.bytes().await.map_err(cut_off)? == "1";
+                continue;
+            }
+            _ => continue,
+        }
+        while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
+            upload.write(&chunk).await.map_err(upload_problem)?;
+        }
+        upload.flush().await.map_err(upload_problem)?;
+        if upload.is_empty() {
+            return Err(no_file());
+        }
+        return Ok((upload, is_vouched));
+    }
+    Err(no_file())
+}
+
+fn body_problem(error: &MultipartError, preamble: &Preamble) -> Problem {
+    if preamble.is_too_long() {
+        let kib = FORM_BYTES_MAX / 1024;
+        let sentence = format!(
+            "The form has over {kib} KiB before its file; nothing was imported. Choose the file on this page."
+        );
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", sentence);
+    }
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return upload_problem(UploadError::TooLarge);
+    }
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "incomplete_body",
+        "The upload was interrupted; nothing was imported. Try again.",
+    )
+}
+
+fn no_file() -> Problem {
+    Invalid::new("file", "required", "Choose a file first.").into()
+}
+
+fn upload_problem(error: UploadError) -> Problem {
+    let (status, code) = match error {
+        UploadError::Database(error) => return error.into(),
+        UploadError::Quota(error) => return error.into(),
+        UploadError::UnderWay => (StatusCode::CONFLICT, "under_way"),
+        UploadError::Uploading | UploadError::TooManyUploads | UploadError::TooMany => {
+            (StatusCode::TOO_MANY_REQUESTS, "too_many")
+        }
+        UploadError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        UploadError::NoRoom(ref error) => {
+            tracing::error!(%error, "an upload could not be put aside");
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+        }
+        UploadError::File(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+    };
+    Problem::new(status, code, sentence(&error.to_string()))
+}
 
 #[component]
-pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
-    let is_running =
-        page.import.as_ref().is_some_and(|import| import.state == ImportState::Running);
+pub fn Import(last: Option<ImportStatus>, form: FormState) -> impl IntoView {
+    let is_running = last.as_ref().is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
         "An export of Keepsake, mem0, OpenMemory, ChatGPT or Claude (what they saved as memories, not the conversations), payloads of a vector store, the memory.jsonl of the MCP memory server, a list of texts, CSV, or Markdown notes, which become documents. A zip as you downloaded it will do. At most {} MiB.",
-        page.upload_bytes_max / 1024 / 1024
+        UPLOAD_BYTES_MAX / 1024 / 1024
     );
     view! {
         <section class="part" aria-labelledby="import-title">
@@ -27,7 +140,7 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
                 data-live="import"
                 data-look-again=is_running.then_some(LOOK_SECONDS)
             >
-                {page.import.map(|import| view! { <Last import /> })}
+                {last.map(|import| view! { <LastImport import /> })}
             </div>
             <form class="stack" method="post" action="/data/import" enctype="multipart/form-data">
                 <FormError form fields=&[] />
@@ -65,48 +178,53 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Last(import: ImportProgress) -> impl IntoView {
-    let mut line = format!("{} added", memories(import.added));
-    if import.documents > 0 {
-        let noun = if import.documents == 1 { "document" } else { "documents" };
-        line += &format!(" · {} {noun}", count(import.documents));
+fn LastImport(import: ImportStatus) -> impl IntoView {
+    let outcome = import.outcome;
+    let mut line = format!("{} added", memories(outcome.added as i64));
+    if outcome.documents > 0 {
+        line += &format!(" · {}", documents(outcome.documents as i64));
     }
-    if import.changed > 0 {
-        line += &format!(" · {} changed", count(import.changed));
+    let counts = [
+        (outcome.changed, "changed"),
+        (outcome.known, "already known"),
+        (outcome.failed, "rejected"),
+        (outcome.skipped, "not imported"),
+    ];
+    for (n, words) in counts.into_iter().filter(|(n, _)| *n > 0) {
+        line += &format!(" · {} {words}", count(n as i64));
     }
-    if import.known > 0 {
-        line += &format!(" · {} already known", count(import.known));
-    }
-    if import.failed > 0 {
-        line += &format!(" · {} rejected", count(import.failed));
-    }
-    if import.skipped > 0 {
-        line += &format!(" · {} not imported", count(import.skipped));
-    }
+    let origin = match import.origin {
+        Some(FileOrigin::Signed) => "This server has written the file for you.",
+        Some(FileOrigin::Vouched) => "You vouched for the file.",
+        Some(FileOrigin::Unknown) => {
+            "Its memories are external: this server has not written the file for you, and you did not vouch for it."
+        }
+        None => "",
+    };
     let body = match import.state {
         ImportState::Running => {
-            let read =
-                format!("{} of {} · {line}", size(import.bytes_done), size(import.bytes_total));
+            let (read, total) = (outcome.bytes as i64, import.bytes_total as i64);
+            let line = format!("{} of {} · {line}", size(read), size(total));
             view! {
                 <Progress
                     label="Import".to_owned()
-                    done=import.bytes_done
+                    done=read
                     failed=0
-                    total=import.bytes_total
-                    line=read
+                    total
+                    line
                 />
             }
             .into_any()
         }
         ImportState::Done => view! {
             <p>
-                "The last import, " <When at=import.started.clone() /> ": "
-                <span data-progress-line="">{line}</span> ". " {import.whose}
+                "The last import, " <When at=import.started_at /> ": "
+                <span data-progress-line="">{line}</span> ". " {origin}
             </p>
         }
         .into_any(),
         ImportState::Interrupted | ImportState::Failed => {
-            let why = import.error.clone().unwrap_or_else(|| {
+            let why = import.error.unwrap_or_else(|| {
                 "The import was interrupted because the server stopped. Import the file again; nothing is duplicated.".to_owned()
             });
             view! {
@@ -117,8 +235,8 @@ fn Last(import: ImportProgress) -> impl IntoView {
             .into_any()
         }
     };
-    let problems = (!import.problems.is_empty()).then(|| problems(&import));
-    let report = import.report.clone().map(|href| {
+    let report = import.has_report.then(|| {
+        let href = format!("/data/imports/{}/report.jsonl", import.id);
         view! {
             <p>
                 <a href=href download="">
@@ -128,32 +246,26 @@ fn Last(import: ImportProgress) -> impl IntoView {
             </p>
         }
     });
+    let beyond = outcome.failed as i64 - outcome.problems.len() as i64;
+    let problems = (!outcome.problems.is_empty()).then(|| {
+        let rows = outcome.problems.into_iter().map(|problem| {
+            view! {
+                <div>
+                    <dt>{problem.place}</dt>
+                    <dd>{problem.sentence}</dd>
+                </div>
+            }
+        });
+        view! {
+            <h3>"Rejected"</h3>
+            <dl class="facts">{rows.collect_view()}</dl>
+            {(beyond > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(beyond))}</p> })}
+        }
+    });
     view! {
         {body}
         {report}
         {problems}
-    }
-    .into_any()
-}
-
-fn problems(import: &ImportProgress) -> AnyView {
-    let beyond = import.failed - import.problems.len() as i64;
-    let rows = import
-        .problems
-        .iter()
-        .map(|(place, sentence)| {
-            view! {
-                <div>
-                    <dt>{place.clone()}</dt>
-                    <dd>{sentence.clone()}</dd>
-                </div>
-            }
-        })
-        .collect_view();
-    view! {
-        <h3>"Rejected"</h3>
-        <dl class="facts">{rows}</dl>
-        {(beyond > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(beyond))}</p> })}
     }
     .into_any()
 }

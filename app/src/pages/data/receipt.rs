@@ -1,61 +1,88 @@
 //! Receipts of what was erased: the list of a person's own, and the page of one,
 //! which is for whoever holds its address, since an erased account signs nobody in.
 
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use leptos::prelude::*;
 
+use crate::accounts::Viewer;
 use crate::components::not_found;
 use crate::components::{Progress, Renewal, Section, StateBadge, When, count};
+use crate::erasure::{self, ErasedRows, ErasureKind, Receipt, ReceiptId};
 use crate::islands::{LiveProgress, UndoTime};
-use crate::page::{Asked, asked};
-use crate::view::{ErasedKind, Receipt};
+use crate::memories::ItemId;
+use crate::page::{Asked, Page, PageError, asked, database};
+use crate::pages::item::load::whole_ms;
+use crate::view::ItemErasure;
 
 const LOOK_SECONDS: u32 = 1;
 
-#[component]
-pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
-    let body = if receipts.is_empty() {
-        view! {
-            <p class="hint">
-                "Nothing was deleted permanently yet. You can delete a memory here or on its page, and a session on its page. The receipt is then listed here."
-            </p>
-        }
-        .into_any()
-    } else {
-        let rows = receipts.into_iter().map(|receipt| {
-            let what = match receipt.kind {
-                ErasedKind::Memory => "One memory",
-                ErasedKind::Session => "One session",
-                ErasedKind::Document => "One document",
-                ErasedKind::Account => "This account",
-                ErasedKind::Chosen => "What was found about something",
-            };
-            view! {
-                <li>
-                    <a href=format!("/erased/{}", receipt.id)>{what}</a>
-                    <When at=receipt.requested />
-                </li>
-            }
-        });
-        view! { <ol class="timeline">{rows.collect_view()}</ol> }.into_any()
-    };
-    view! {
-        <section class="part" aria-labelledby="receipts-title">
-            <h2 id="receipts-title">"Receipts"</h2>
-            {body}
-        </section>
-    }
-    .into_any()
-}
+/// The names of a receipt's rows for people, in display order.
+const LABELS: [(&str, &str); 55] = [
+    ("memory_items", "memories"),
+    ("memory_embeddings", "vectors"),
+    ("memory_item_events", "entries of history"),
+    ("memory_origins", "links of memories to their sources"),
+    ("memory_uses", "usage counts of memories"),
+    ("fading_settings", "settings of fading"),
+    ("secret_settings", "settings of secrets"),
+    ("secret_findings", "fingerprints of secrets found"),
+    ("secret_counts", "daily counts of secrets found"),
+    ("memory_themes", "themes"),
+    ("memory_summaries", "summary"),
+    ("memory_summary_items", "places of memories in the summary, whose text is deleted too"),
+    ("sessions", "sessions"),
+    ("session_messages", "messages of sessions"),
+    ("turns", "search entries of messages"),
+    ("episodes", "episodes (summaries of sessions)"),
+    ("recall_sessions", "sessions in which something was recalled"),
+    ("session_extractions", "extraction records"),
+    ("documents", "documents"),
+    ("document_revisions", "revisions of documents"),
+    ("parts", "search entries of documents"),
+    ("entities", "entities"),
+    ("entity_names", "names of entities"),
+    ("entity_mentions", "places where entities are named"),
+    ("entity_relations", "relations of entities"),
+    ("entity_relation_sources", "source sentences of relations"),
+    ("entity_pairs", "pairs of entities that may be the same"),
+    ("entity_events", "entries of the history of entities"),
+    ("entity_settings", "settings of entities"),
+    ("dreams", "dreams"),
+    ("dream_proposals", "changes that dreams proposed"),
+    ("dream_settings", "settings of dreams"),
+    ("proposals", "changes that agents proposed"),
+    ("deletions", "deletions that waited for Undo"),
+    ("agent_undos", "undos of agents"),
+    ("memory_repeats", "places where memories were said again"),
+    ("projects", "projects"),
+    ("project_aliases", "names and places of projects"),
+    ("activity", "calls of agents"),
+    ("queries", "search queries of calls; the calls stay"),
+    ("names", "names of themes, agents and projects"),
+    ("mentions", "calls that concerned it; they stay, without it"),
+    ("links", "links of other memories to it"),
+    ("quotes", "memories that stay, without their source messages"),
+    ("agents", "agents"),
+    ("agent_tokens", "tokens"),
+    ("embedding_spaces", "embedding spaces"),
+    ("embedding_settings", "settings of embeddings"),
+    ("chat_settings", "settings of the chat model"),
+    ("chat_spend", "days of chat usage"),
+    ("chat_spend_purposes", "days of chat usage by purpose"),
+    ("chat_reservations", "calls of the chat model under way"),
+    ("data_imports", "records of imports"),
+    ("web_sessions", "web sessions"),
+    ("users", "account"),
+];
 
 /// For whoever holds its id, signed in or not.
 pub async fn show(page: Asked) -> Response {
     let is_held = page.asked_for("hold").is_some();
-    let found = page.receipt(page.id()).await;
+    let found = erasure::find_receipt(&page.state.db, page.id()).await.map_err(database);
     let href = format!("/erased/{}", page.id());
     page.render(Section::Elsewhere, "Erased", href, found, move |receipt| {
         let body = match receipt {
-            Some(receipt) => view! { <Whole receipt is_held /> }.into_any(),
+            Some(receipt) => view! { <ReceiptPage receipt is_held /> }.into_any(),
             None => {
                 not_found();
                 view! {
@@ -70,42 +97,141 @@ pub async fn show(page: Asked) -> Response {
     .await
 }
 
-#[component]
-fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
-    let path = format!("/erased/{}", receipt.id);
-    let is_done = receipt.finished.is_some();
-    let is_account = receipt.kind == ErasedKind::Account;
-    let what = match receipt.kind {
-        ErasedKind::Memory => "One memory",
-        ErasedKind::Session => "One session",
-        ErasedKind::Document => "One document",
-        ErasedKind::Account => "An account and everything in it",
-        ErasedKind::Chosen => "What was found about something",
+pub fn to_receipt(receipt: &ReceiptId) -> Response {
+    Redirect::to(&path_of(receipt)).into_response()
+}
+
+fn path_of(receipt: &ReceiptId) -> String {
+    format!("/erased/{}", receipt.as_str())
+}
+
+/// How many rows of one kind there are.
+pub struct RowCount {
+    /// "vectors"
+    pub label: &'static str,
+    pub erased: i64,
+    /// At the beginning.
+    pub found: i64,
+}
+
+/// Adds one line for all rows without a name here, so that nothing is omitted.
+pub fn row_counts(found: &ErasedRows, erased: &ErasedRows) -> Vec<RowCount> {
+    let of = |rows: &ErasedRows, name| rows.get(name).copied().unwrap_or_default();
+    let is_named = |name: &str| LABELS.iter().any(|(named, _)| *named == name);
+    let others = |rows: &ErasedRows| {
+        let others = rows.iter().filter(|(name, _)| !is_named(name));
+        others.map(|(_, count)| count).sum()
     };
+    let named = LABELS.into_iter().map(|(name, label)| RowCount {
+        label,
+        erased: of(erased, name),
+        found: of(found, name),
+    });
+    let others = RowCount {
+        label: "other rows: internal data of search and background work",
+        erased: others(erased),
+        found: others(found),
+    };
+    named.chain([others]).collect()
+}
+
+impl Page {
+    pub(crate) async fn item_erasure(
+        &self,
+        viewer: &Viewer,
+        item: ItemId,
+    ) -> Result<ItemErasure, PageError> {
+        let rows = erasure::weigh_item(&self.state.db, viewer.user_id, item).await;
+        let rows = rows.map_err(database)?;
+        let of = |name| rows.get(name).copied().unwrap_or_default();
+        Ok(ItemErasure {
+            vectors: of("memory_embeddings"),
+            events: of("memory_item_events"),
+            mentions: of("mentions"),
+            links: of("links"),
+            is_in_summary: of("memory_summary_items") > 0,
+            derived: of("memory_origins"),
+        })
+    }
+}
+
+#[component]
+pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
+    let body = if receipts.is_empty() {
+        view! {
+            <p class="hint">
+                "Nothing was deleted permanently yet. You can delete a memory here or on its page, and a session on its page. The receipt is then listed here."
+            </p>
+        }
+        .into_any()
+    } else {
+        let rows = receipts.into_iter().map(|receipt| {
+            let what = match receipt.kind {
+                ErasureKind::Item => "One memory",
+                ErasureKind::Session => "One session",
+                ErasureKind::Document => "One document",
+                ErasureKind::Account => "This account",
+                ErasureKind::Chosen => "What was found about something",
+            };
+            view! {
+                <li>
+                    <a href=path_of(&receipt.id)>{what}</a>
+                    <When at=receipt.requested_at />
+                </li>
+            }
+        });
+        view! { <ol class="timeline">{rows.collect_view()}</ol> }.into_any()
+    };
+    view! {
+        <section class="part" aria-labelledby="receipts-title">
+            <h2 id="receipts-title">"Receipts"</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn ReceiptPage(receipt: Receipt, is_held: bool) -> impl IntoView {
+    let path = path_of(&receipt.id);
+    let is_done = receipt.finished_at.is_some();
+    let is_account = receipt.kind == ErasureKind::Account;
+    let what = match receipt.kind {
+        ErasureKind::Item => "One memory",
+        ErasureKind::Session => "One session",
+        ErasureKind::Document => "One document",
+        ErasureKind::Account => "An account and everything in it",
+        ErasureKind::Chosen => "What was found about something",
+    };
+    let undo_ms = receipt.due_at.map(|at| whole_ms(at - asked().state.clock.now()));
+    let undo_ms = undo_ms.filter(|ms| *ms > 0);
     let lead = match (is_done, receipt.kind) {
-        (false, _) if receipt.undo_ms.is_some() => {
+        (false, _) if undo_ms.is_some() => {
             "It is deleted permanently in a few seconds. Agents do not find it any more."
         }
-        (false, ErasedKind::Chosen | ErasedKind::Memory) => {
+        (false, ErasureKind::Chosen | ErasureKind::Item) => {
             "It is being deleted. You can close this page; keep its address to see the receipt."
         }
         (false, _) => {
             "The account is being deleted. Everybody is signed out of it and its tokens no longer work. You can close this page; keep its address to see the receipt."
         }
-        (true, ErasedKind::Account) => {
+        (true, ErasureKind::Account) => {
             "The account is deleted. Nothing of it is left in this server's database. This receipt says how much there was, not whose it was."
         }
-        (true, ErasedKind::Session) => {
+        (true, ErasureKind::Session) => {
             "The session and its messages are deleted. Memories that you kept no longer show the messages they came from. This receipt says how much there was, not what it said."
         }
-        (true, ErasedKind::Memory | ErasedKind::Document | ErasedKind::Chosen) => {
+        (true, ErasureKind::Item | ErasureKind::Document | ErasureKind::Chosen) => {
             "It is deleted, with everything derived from it. This receipt says how much there was, not what it said."
         }
     };
-    let line = format!("{} of {} rows deleted", count(receipt.erased()), count(receipt.total()));
-    let rows = receipt
-        .rows
-        .iter()
+    let rows = row_counts(&receipt.found, &receipt.erased);
+    let erased = rows.iter().map(|row| row.erased).sum();
+    // What was added meanwhile counts as well.
+    let total = rows.iter().map(|row| row.found.max(row.erased)).sum();
+    let line = format!("{} of {} rows deleted", count(erased), count(total));
+    let rows = rows
+        .into_iter()
         .filter(|row| row.erased > 0 || row.found > 0)
         .map(|row| {
             view! {
@@ -116,7 +242,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             }
         })
         .collect_view();
-    let when = receipt.finished.map(|at| {
+    let when = receipt.finished_at.map(|at| {
         view! {
             <div>
                 <dt>"Finished"</dt>
@@ -133,11 +259,11 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             </p>
         }
     });
-    let undo = receipt.undo_ms.map(|left_ms| {
+    let undo = undo_ms.map(|left_ms| {
         view! {
             <div class="undo undo-danger" data-undo=left_ms>
                 <form class="actions" method="post" action="/data/about" data-until="">
-                    <input type="hidden" name="receipt" value=receipt.id.clone() />
+                    <input type="hidden" name="receipt" value=receipt.id.as_str().to_owned() />
                     <button type="submit" name="action" value="undo">
                         "Undo"
                     </button>
@@ -147,7 +273,8 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
         }
     });
     let stays = (is_done && !is_account).then(|| {
-        let rows = receipt.stays.iter().filter(|row| row.found > 0).map(|row| {
+        let rows = row_counts(&receipt.stays, &ErasedRows::new());
+        let rows = rows.into_iter().filter(|row| row.found > 0).map(|row| {
             view! {
                 <div>
                     <dt>{row.label}</dt>
@@ -187,9 +314,9 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                         view! {
                             <Progress
                                 label="Erased".to_owned()
-                                done=receipt.erased()
+                                done=erased
                                 failed=0
-                                total=receipt.total()
+                                total=total
                                 line
                             />
                         }
@@ -198,12 +325,12 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                     <div>
                         <dt>"Receipt"</dt>
                         <dd>
-                            <code>{receipt.id.clone()}</code>
+                            <code>{receipt.id.as_str().to_owned()}</code>
                         </dd>
                     </div>
                     <div>
                         <dt>"Requested"</dt>
-                        <dd>{asked().moment(receipt.requested).exact}</dd>
+                        <dd>{asked().moment(receipt.requested_at).exact}</dd>
                     </div>
                     {when}
                 </dl>
@@ -217,4 +344,25 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
         <LiveProgress />
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_name_for_people_are_counted_too() {
+        let rows = |rows: &[(&str, i64)]| -> ErasedRows {
+            rows.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
+        };
+        let found = rows(&[("memory_items", 3), ("memory_passages", 4), ("job_runs", 2)]);
+        let erased = rows(&[("memory_items", 3), ("job_runs", 1)]);
+        let shown: Vec<_> = row_counts(&found, &erased)
+            .into_iter()
+            .filter(|row| row.found > 0)
+            .map(|row| (row.label, row.found, row.erased))
+            .collect();
+        let others = "other rows: internal data of search and background work";
+        assert_eq!(shown, [("memories", 3, 3), (others, 6, 1)]);
+    }
 }

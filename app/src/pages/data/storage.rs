@@ -1,28 +1,96 @@
-//! How much of one's room is used, and by what.
+//! What is stored, in numbers alone: the part of Your data, and what Admin and Admin › Users tell of it.
 
-pub mod load;
+use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
+use crate::accounts::{AccountError, UserId};
 use crate::components::{Progress, When};
-use crate::view::StorageView;
+use crate::input::sentence;
+use crate::page::Page;
+use crate::quota::{QuotaError, StorageUse, in_words};
+use crate::view::{ServerStorage, StorageList};
 
+/// Which tables are named how on Your data; all others are the rest.
+const PARTS: [(&str, &[&str]); 5] = [
+    ("Sessions", &["sessions", "session_messages", "session_extractions", "episodes"]),
+    ("Memories and messages", &["memory_items", "memory_item_events"]),
+    ("Search index and vectors", &["memory_passages", "memory_embeddings"]),
+    ("Documents", &["documents", "document_revisions"]),
+    ("Recorded calls", &["activity"]),
+];
+const REST: &str = "Everything else";
+
+impl Page {
+    pub(crate) async fn server_storage(&self) -> Result<ServerStorage, sqlx::Error> {
+        let quota = self.state.embeddings.quota();
+        let disk = quota.disk().state();
+        let is_disk_full = disk.is_some_and(|disk| disk.is_full);
+        let disk = disk.map(|disk| {
+            let [free, total, floor] =
+                [disk.space.free, disk.space.total, disk.floor].map(in_words);
+            let below = match is_disk_full {
+                true => "nothing is added until there is more than",
+                false => "nothing is added below",
+            };
+            format!("{free} of the disk's {total} are free; {below} {floor}.")
+        });
+        Ok(ServerStorage { limit_mib: quota.limit().await? >> 20, disk, is_disk_full })
+    }
+
+    pub(crate) async fn storage_list(&self) -> Result<StorageList, AccountError> {
+        let overview = self.state.embeddings.quota().overview().await?;
+        let users: Vec<i64> = overview.largest.iter().map(|(user, _)| user.0).collect();
+        let names: BTreeMap<i64, String> =
+            self.state.accounts.list_names(&users).await?.into_iter().collect();
+        let largest = overview.largest.into_iter();
+        Ok(StorageList {
+            total: words(overview.total),
+            limit: words(overview.limit),
+            largest: largest
+                .filter_map(|(user, bytes)| Some((names.get(&user.0)?.clone(), words(bytes))))
+                .collect(),
+        })
+    }
+
+    /// What each of these users stores, in words.
+    pub(crate) async fn sizes_of(
+        &self,
+        users: &[i64],
+    ) -> Result<BTreeMap<i64, String>, AccountError> {
+        let sizes = self.state.embeddings.quota().bytes_of(users).await?.into_iter();
+        Ok(sizes.map(|(user, bytes)| (user, words(bytes))).collect())
+    }
+
+    /// Why nothing is added for the user just now, if so.
+    pub(crate) async fn want_of_room(&self, user: UserId) -> Result<Option<String>, sqlx::Error> {
+        match self.state.embeddings.quota().check(user).await {
+            Ok(()) => Ok(None),
+            Err(QuotaError::Database(error)) => Err(error),
+            Err(full) => Ok(Some(sentence(&full.to_string()))),
+        }
+    }
+}
+
+/// `used`: `None` before the first count.
 #[component]
-pub fn Storage(storage: StorageView) -> impl IntoView {
-    let parts = storage
-        .parts
+pub fn Storage(used: Option<StorageUse>, limit: i64) -> impl IntoView {
+    let bytes = used.as_ref().map_or(0, |used| used.bytes);
+    let line = format!("{} of {}", words(bytes), words(limit));
+    let parts = used.as_ref().map_or_else(Vec::new, parts_of);
+    let parts = parts
         .into_iter()
-        .map(|(label, size)| {
+        .map(|(label, bytes)| {
             view! {
                 <div>
                     <dt>{label}</dt>
-                    <dd class="number">{size}</dd>
+                    <dd class="number">{words(bytes)}</dd>
                 </div>
             }
         })
         .collect_view();
-    let counted = match storage.counted {
-        Some(moment) => view! { "Counted " <When at=moment /> "." }.into_any(),
+    let counted = match used.and_then(|used| used.counted_at) {
+        Some(at) => view! { "Counted " <When at /> "." }.into_any(),
         None => "It is counted in a moment.".into_any(),
     };
     view! {
@@ -30,10 +98,10 @@ pub fn Storage(storage: StorageView) -> impl IntoView {
             <h2 id="storage-title">"Storage"</h2>
             <Progress
                 label="Storage used".to_owned()
-                done=storage.used
+                done=bytes
                 failed=0
-                total=storage.limit
-                line=storage.line
+                total=limit
+                line
             />
             <dl class="facts">{parts}</dl>
             <p class="hint">
@@ -43,4 +111,19 @@ pub fn Storage(storage: StorageView) -> impl IntoView {
         </section>
     }
     .into_any()
+}
+
+fn words(bytes: i64) -> String {
+    in_words(bytes.max(0).unsigned_abs())
+}
+
+fn parts_of(used: &StorageUse) -> Vec<(&'static str, i64)> {
+    let of =
+        |tables: &[&str]| -> i64 { tables.iter().filter_map(|table| used.parts.get(*table)).sum() };
+    let mut parts: Vec<_> = PARTS.iter().map(|(label, tables)| (*label, of(tables))).collect();
+    let rest = used.bytes - parts.iter().map(|(_, bytes)| bytes).sum::<i64>();
+    parts.push((REST, rest));
+    parts.sort_by_key(|(_, bytes)| -bytes);
+    parts.retain(|(_, bytes)| *bytes > 0);
+    parts
 }

@@ -2,13 +2,17 @@
 
 use leptos::prelude::*;
 
+use super::diff::{DiffLine, DiffView, LineChange};
+use super::other_word;
+use crate::address::DocumentFilters;
 use crate::components::{Marked, When, WordBadge, count};
-use crate::view::{DiffLine, DiffView, DocumentFilters, DocumentPage, LineChange};
+use crate::documents::Revision;
 
+/// Newest first.
 #[component]
-pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
-    let id = page.id;
-    let rows = page.revisions.into_iter().map(|row| {
+pub fn Revisions(id: i64, revisions: Vec<Revision>, shown: Option<i32>) -> impl IntoView {
+    let rows = revisions.iter().enumerate().map(|(n, row)| {
+        let event = event_of(row, revisions.get(n + 1));
         let href = DocumentFilters::of_revision(row.revision).href(id) + "#changes-title";
         let current = (shown == Some(row.revision)).then_some("true");
         view! {
@@ -18,11 +22,11 @@ pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
                 </a>
                 <span class="event">
                     <bdi>
-                        <Marked text=row.event />
+                        <Marked text=event />
                     </bdi>
                 </span>
-                <span class="actor">"by " <bdi>{row.actor}</bdi></span>
-                {row.word.map(|whose| view! { <WordBadge whose /> })}
+                <span class="actor">"by " <bdi>{author(row)}</bdi></span>
+                {other_word(row.trust).map(|whose| view! { <WordBadge whose /> })}
                 <When at=row.at />
             </li>
         }
@@ -34,6 +38,23 @@ pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
         </section>
     }
     .into_any()
+}
+
+fn event_of(one: &Revision, before: Option<&Revision>) -> String {
+    match (one.event.as_str(), before) {
+        ("renamed", Some(before)) => format!("renamed from {} to {}", before.path, one.path),
+        ("renamed", None) => format!("renamed to {}", one.path),
+        ("archived", _) => "deleted".to_owned(),
+        (event, _) => event.to_owned(),
+    }
+}
+
+pub fn author(revision: &Revision) -> String {
+    match &revision.agent {
+        Some(agent) => agent.clone(),
+        None if revision.event == "imported" => "an import".to_owned(),
+        None => "you".to_owned(),
+    }
 }
 
 #[component]

@@ -4,42 +4,38 @@
 use leptos::prelude::*;
 
 use crate::components::{StateBadge, When, count};
-use crate::view::{LedgerRow, Outcome};
-
-#[component]
-pub fn OutcomeBadge(outcome: Outcome) -> impl IntoView {
-    view! { <StateBadge state=outcome.slug() /> }
-}
+use crate::page::asked;
+use crate::sessions::{ExtractionOutcome, SessionExtraction};
 
 /// One sentence.
-pub fn came_of(row: &LedgerRow) -> String {
+pub fn came_of(row: &SessionExtraction) -> String {
     let why = |what: &str| match &row.reason {
         Some(reason) => format!("{what}: {}.", reason.trim_end_matches('.')),
         None => format!("{what}."),
     };
     match row.outcome {
-        Outcome::Pending if row.attempts == 0 => "Waiting to be read.".to_owned(),
-        Outcome::Pending => why("Being read, or to be read again"),
-        Outcome::Stored => stored(row),
-        Outcome::Nothing => "Nothing worth storing.".to_owned(),
-        Outcome::Failed => why("Failed"),
-        Outcome::Skipped => why("Skipped"),
+        ExtractionOutcome::Pending if row.attempts == 0 => "Waiting to be read.".to_owned(),
+        ExtractionOutcome::Pending => why("Being read, or to be read again"),
+        ExtractionOutcome::Stored => stored(row),
+        ExtractionOutcome::Nothing => "Nothing worth storing.".to_owned(),
+        ExtractionOutcome::Failed => why("Failed"),
+        ExtractionOutcome::Skipped => why("Skipped"),
     }
 }
 
-fn stored(row: &LedgerRow) -> String {
-    let mut said = format!("Stored {}", count(row.stored));
-    if row.merged > 0 {
-        said += &format!(", {} already known", count(row.merged));
+fn stored(row: &SessionExtraction) -> String {
+    let mut said = format!("Stored {}", count(row.counts.stored.into()));
+    if row.counts.merged > 0 {
+        said += &format!(", {} already known", count(row.counts.merged.into()));
     }
-    if row.superseded > 0 {
-        said += &format!(", {} replaced older ones", count(row.superseded));
+    if row.counts.superseded > 0 {
+        said += &format!(", {} replaced older ones", count(row.counts.superseded.into()));
     }
     said + "."
 }
 
 #[component]
-pub fn Ledger(session_id: i64, rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
+pub fn Ledger(rows: Vec<SessionExtraction>, new_count: i32) -> impl IntoView {
     let open = (new_count > 0).then(|| {
         let words = match new_count {
             1 => "1 message is not read yet: the session is open.".to_owned(),
@@ -50,7 +46,7 @@ pub fn Ledger(session_id: i64, rows: Vec<LedgerRow>, new_count: i32) -> impl Int
     let list = (!rows.is_empty()).then(|| {
         view! {
             <ol class="ledger">
-                {rows.into_iter().map(|row| view! { <Entry session_id row /> }).collect_view()}
+                {rows.into_iter().map(|row| view! { <Entry row /> }).collect_view()}
             </ol>
         }
     });
@@ -62,15 +58,18 @@ pub fn Ledger(session_id: i64, rows: Vec<LedgerRow>, new_count: i32) -> impl Int
 }
 
 #[component]
-fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
-    let stretch = match (row.first, row.last) {
+fn Entry(row: SessionExtraction) -> impl IntoView {
+    let stretch = match (row.first_position, row.last_position) {
         (first, last) if first == last => format!("Message {first}"),
         (first, last) => format!("Messages {first} to {last}"),
     };
     let words = came_of(&row);
     let notes = notes(&row);
-    let next = match row.next_try {
-        _ if row.is_next => view! { <span>"It is being read again."</span> }.into_any(),
+    let has_failed = matches!(row.outcome, ExtractionOutcome::Failed | ExtractionOutcome::Skipped);
+    let is_due = row.next_try_at.is_some_and(|at| at <= asked().state.clock.now());
+    let is_next = has_failed && (is_due || row.reading_since.is_some());
+    let next = match row.next_try_at {
+        _ if is_next => view! { <span>"It is being read again."</span> }.into_any(),
         Some(next) => view! {
             <span>
                 "Next attempt " <When at=next />
@@ -79,10 +78,10 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
         .into_any(),
         None => ().into_any(),
     };
-    let again = row.may_be_read_again.then(|| {
+    let again = (has_failed && !is_next).then(|| {
         view! {
-            <form method="post" action=format!("/sessions/{session_id}/again")>
-                <input type="hidden" name="first" value=row.first />
+            <form method="post" action=format!("/sessions/{}/again", row.session_id)>
+                <input type="hidden" name="first" value=row.first_position />
                 <button type="submit">
                     "Read again"
                     <span class="visually-hidden">": " {stretch.to_lowercase()}</span>
@@ -97,15 +96,15 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
             </span>
         }
     });
-    let cost = row.ended.is_some().then(|| {
-        let (sent, answered) = row.tokens;
-        format!("{} tokens in, {} out, {}", count(sent), count(answered), row.duration)
+    let cost = row.ended_at.is_some().then(|| {
+        let (sent, answered) = (count(row.counts.tokens_in), count(row.counts.tokens_out));
+        format!("{sent} tokens in, {answered} out, {}", duration(row.counts.duration_ms))
     });
-    let when = row.ended.unwrap_or(row.created);
+    let when = row.ended_at.unwrap_or(row.created_at);
     view! {
         <li>
             <p class="badges">
-                <OutcomeBadge outcome=row.outcome />
+                <StateBadge state=row.outcome.as_str() />
                 <span class="number">{stretch.clone()}</span>
                 <When at=when />
             </p>
@@ -122,28 +121,37 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
     .into_any()
 }
 
-fn notes(row: &LedgerRow) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(row: &SessionExtraction) -> Vec<String> {
+    let (counts, mut notes) = (&row.counts, Vec::new());
     if row.is_fallback {
-        notes.push(match row.stored + row.merged {
+        notes.push(match counts.stored + counts.merged {
             0 => "No chat model has read this, and nothing was stated explicitly.".to_owned(),
             n => format!(
                 "No chat model has read this. Explicit statements that were kept by their words alone: {}. Guesses among them go when a model reads it.",
-                count(n),
+                count(n.into()),
             ),
         });
     }
-    if row.skipped_chars > 0 {
+    if counts.skipped_chars > 0 {
         notes.push(format!(
             "It is very long: {} characters in its middle were not read.",
-            count(row.skipped_chars)
+            count(counts.skipped_chars)
         ));
     }
-    if row.malformed > 0 {
-        notes.push(match row.malformed {
+    if counts.malformed > 0 {
+        notes.push(match counts.malformed {
             1 => "1 part of the model's answer could not be read.".to_owned(),
-            n => format!("{} parts of the model's answer could not be read.", count(n)),
+            n => format!("{} parts of the model's answer could not be read.", count(n.into())),
         });
     }
     notes
+}
+
+/// "40 ms", "1.2 s", "3 min"
+fn duration(ms: i64) -> String {
+    match ms {
+        ..1_000 => format!("{ms} ms"),
+        1_000..120_000 => format!("{:.1} s", ms as f64 / 1e3),
+        ms => format!("{} min", (ms + 30_000) / 60_000),
+    }
 }

@@ -1,17 +1,20 @@
 //! Work in progress for one person: what is waiting in their rows, and what blocks it.
 
 use crate::page::PageError;
-use crate::view::{ImportState, Scheduled, Standing, SummaryState, Task, WorkPage};
+use crate::view::{Scheduled, Standing, Task, WorkPage};
 use crate::words::{count, texts};
 
 use crate::accounts::Viewer;
+use crate::consolidation::summary::SummaryProgress;
 use crate::embedding::EmbeddingOverview;
 use crate::entities;
 use crate::evaluation::asked;
+use crate::export::ImportState;
 use crate::input::sentence;
 use crate::jobs;
 use crate::memories::{fading, passages};
 use crate::page::{Page, chat_error, database, embedding_error};
+use crate::pages::summary;
 use crate::providers::chat::ChatPurpose;
 use crate::queue;
 use crate::sessions::{ledger, turns};
@@ -24,7 +27,7 @@ impl Page {
             self.vectors_task(viewer).await?,
             self.turns_task(viewer).await?,
             self.sessions_task(viewer).await?,
-            self.summary_task(viewer).await?,
+            self.summary_task().await?,
             self.evaluation_task(viewer).await?,
         ];
         let mut tasks: Vec<Task> = tasks.into_iter().flatten().collect();
@@ -114,20 +117,20 @@ impl Page {
     }
 
     async fn import_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
-        let last = self.state.imports.last(viewer.user_id).await;
-        let import = last.map_err(database)?.map(|last| self.import_view(last));
-        let running = import.filter(|import| matches!(import.state, ImportState::Running));
+        let last = self.state.imports.last(viewer.user_id).await.map_err(database)?;
+        let running = last.filter(|import| import.state == ImportState::Running);
         Ok(running.map(|import| {
-            let total = import.bytes_total.max(1);
+            let total = (import.bytes_total as i64).max(1);
+            let read = import.outcome.bytes as i64;
             Task {
                 name: "import",
                 title: "Import",
                 href: "/data",
-                progress: Some((import.bytes_done, total)),
+                progress: Some((read, total)),
                 line: format!(
                     "{} % of the file, {} added",
-                    100 * import.bytes_done.min(total) / total,
-                    count(import.added)
+                    100 * read.min(total) / total,
+                    count(import.outcome.added as i64)
                 ),
                 problem: None,
                 next: None,
@@ -216,17 +219,20 @@ impl Page {
         }))
     }
 
-    async fn summary_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
-        let page = self.summary_view(viewer).await?;
-        let line = match page.state {
-            SummaryState::Writing => "It is being written.",
-            SummaryState::Waiting if page.is_due => "It will be written in a moment.",
-            SummaryState::Waiting => "It is written after a few quiet minutes.",
-            SummaryState::Failed => "It could not be written.",
-            SummaryState::Current
-            | SummaryState::Empty
-            | SummaryState::Off
-            | SummaryState::MemoryOff => return Ok(None),
+    async fn summary_task(&self) -> Result<Option<Task>, PageError> {
+        let now = self.state.clock.now();
+        let (line, problem, next) = match summary::status(self).await?.state {
+            SummaryProgress::Writing => ("It is being written.", None, None),
+            SummaryProgress::Waiting(Some(at)) if at <= now => {
+                ("It will be written in a moment.", None, None)
+            }
+            SummaryProgress::Waiting(at) => ("It is written after a few quiet minutes.", None, at),
+            SummaryProgress::Failed(why, at) => {
+                ("It could not be written.", Some(sentence(&why)), at.filter(|at| *at > now))
+            }
+            SummaryProgress::Current | SummaryProgress::Empty | SummaryProgress::Off(_) => {
+                return Ok(None);
+            }
         };
         Ok(Some(Task {
             name: queue::SUMMARY,
@@ -234,8 +240,8 @@ impl Page {
             href: "/summary",
             progress: None,
             line: line.to_owned(),
-            problem: page.reason,
-            next: page.next_try.filter(|_| !page.is_due),
+            problem,
+            next,
         }))
     }
 

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::view::{DiffLine, DiffView, LineChange};
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// Per text.
@@ -12,6 +11,39 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 const LINES_AROUND: usize = 3;
 /// Per line; longer ones are cut.
 const LINE_CHARS_SHOWN: usize = 2_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineChange {
+    Same,
+    Added,
+    Removed,
+    /// Lines that are the same and not shown.
+    Gap,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    pub change: LineChange,
+    /// From 1, before and after.
+    pub old: Option<usize>,
+    pub new: Option<usize>,
+    pub text: String,
+}
+
+/// What a revision changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiffView {
+    /// Its text is that of the one before.
+    Same,
+    /// The one before is kept no more.
+    NothingBefore,
+    TooLong,
+    Lines {
+        lines: Vec<DiffLine>,
+        added: usize,
+        removed: usize,
+    },
+}
 
 pub fn compare(before: &str, after: &str) -> DiffView {
     if before == after {
