@@ -10,7 +10,7 @@ mod users;
 
 pub use activity::PERIODS;
 pub use documents::{document_path, folder_of, folder_path};
-pub use entities::{DEPTHS, entity_path};
+pub use entities::{DEPTHS, EntityFilters, EntityLink, GraphFilters, entity_path, order_slug};
 pub use sessions::{said_in, session_from};
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};

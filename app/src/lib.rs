@@ -37,6 +37,7 @@ pub mod words;
 pub use {
     nowhere::{not_found, not_found_for, wrong_method},
     page::broken,
+    pages::docs,
     routes::pages,
     visits::identify_visitor,
 };

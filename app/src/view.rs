@@ -8,12 +8,9 @@ mod chat;
 mod consent;
 mod data;
 mod day;
-mod docs;
 mod documents;
 mod dreams;
 mod embeddings;
-mod endpoint;
-mod entities;
 mod fading;
 mod jobs;
 mod learned;
@@ -27,22 +24,21 @@ mod teams;
 mod timeline;
 mod usage;
 mod users;
-mod webhooks;
-mod work;
 
 use time::OffsetDateTime;
 
-pub use crate::address::said_in;
+pub use crate::address::{EntityLink, said_in};
+pub use crate::components::RelationBar;
+pub use crate::endpoint::EndpointView;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
-pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
+pub use chat::SystemChatView;
 pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
 pub use data::{
     AboutPage, DataPage, ErasedKind, FoundAbout, FoundKind, FoundRow, ImportProgress, ImportState,
     ItemErasure, Receipt, RowCount,
 };
 pub use day::{DayFilters, DayTold};
-pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{
     Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
     DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
@@ -51,15 +47,8 @@ pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
-    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage,
-    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView,
-    MeasuredView, QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
-};
-pub use endpoint::{EffectiveProvider, EndpointView, PresetView};
-pub use entities::{
-    EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,
-    EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,
-    GraphTie, MentionedIn, RelationBar, RelationEnd, RelationSource, RelationState, RelationView,
+    AdminPage, BuiltinExchange, EmbeddingState, EmbeddingWait, ItemEmbedding, LateSwitch, LateView,
+    QueueCounts, ScoreParts, SpaceView, Why, WhySurface,
 };
 pub use fading::{FadedRow, FadingPage, FadingRow, ItemStrength};
 pub use jobs::{
@@ -86,8 +75,6 @@ pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
 };
-pub use webhooks::{DeliveryRow, WebhookRow, WebhooksPage};
-pub use work::{Scheduled, Standing, Task, WorkPage};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ mod renewal;
 mod score;
 mod shortcuts;
 mod source_list;
+mod span;
 mod team;
 mod time;
 mod token;
@@ -43,7 +44,7 @@ pub use day::{DayBanner, DayFields};
 pub use days::{Bar, Bars, Days, OUTCOMES, calls};
 use embedding_fields::EmbeddingFields;
 pub use endpoint_form::{
-    Effective, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
+    EffectiveModel, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
 };
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
@@ -59,6 +60,7 @@ pub use renewal::Renewal;
 pub use score::{Score, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
+pub use span::{Axis, RelationBar, SpanBar};
 pub use team::Team;
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};

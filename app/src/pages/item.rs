@@ -11,12 +11,11 @@ mod why;
 use axum::response::Response;
 use leptos::prelude::*;
 
-use super::entities::Bar;
 use crate::address::said_in;
 use crate::components::not_found;
 use crate::components::{
-    Content, DayBanner, EmbeddingMark, Fact, Facts, Marked, Section, SourceList, StateBadge,
-    TypeBadge, When, WordOf, count, did, memories, retired_state,
+    Content, DayBanner, EmbeddingMark, Fact, Facts, Marked, Section, SourceList, SpanBar,
+    StateBadge, TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
 use crate::forms::{FormName, FormState};
 use crate::moment::Moment;
@@ -192,7 +191,7 @@ fn Changes(fact: Vec<FactBar>) -> impl IntoView {
                     </a>
                 </p>
                 <div class="span-time">
-                    <Bar bar=one.bar />
+                    <SpanBar bar=one.bar />
                     <span class="hint number">{one.when}</span>
                 </div>
             </li>

@@ -1,9 +1,6 @@
-//! The types of Settings › Embeddings, of the admin page, and of what other
-//! pages say about vectors. A key is never among them: only that there is one.
+//! The types of the admin page, and of what pages say about vectors. A key is never among them: only that there is one.
 
-use super::{
-    EffectiveProvider, EndpointView, JobsLine, OperatorRow, ServerStorage, SystemChatView,
-};
+use super::{EndpointView, JobsLine, OperatorRow, ServerStorage, SystemChatView};
 use time::OffsetDateTime;
 
 /// Where an item's vector stands in the space that search uses.
@@ -29,18 +26,6 @@ impl EmbeddingState {
     pub fn from_slug(slug: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.slug() == slug)
     }
-}
-
-/// How many items stand where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EmbeddingCounts {
-    pub ready: i64,
-    pub pending: i64,
-    pub failed: i64,
-    /// All memories, active and archived, and texts from messages and documents.
-    pub total: i64,
-    /// Of the total.
-    pub from_messages: i64,
 }
 
 /// Memories that are found by their words alone until they are embedded.
@@ -84,123 +69,6 @@ pub struct LateSwitch {
     pub users: i64,
     /// … and those for whom it is as it was switched.
     pub done: i64,
-}
-
-/// A building space on its way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rebuild {
-    pub provider: String,
-    pub model: String,
-    pub done: i64,
-    pub failed: i64,
-    pub total: i64,
-    /// `None` until it can be told.
-    pub rate_per_second: Option<f64>,
-    pub seconds_left: Option<i64>,
-    pub started: OffsetDateTime,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedItem {
-    pub id: i64,
-    pub snippet: String,
-    /// One sentence.
-    pub error: String,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddingsPage {
-    /// `false`: this user has switched embeddings off.
-    pub is_enabled: bool,
-    /// One sentence: the files of the builtin model that should make the vectors are missing.
-    pub missing_model: Option<String>,
-    pub effective: EffectiveProvider,
-    /// What search uses now; `None`: words alone.
-    pub serving: Option<SpaceView>,
-    /// One sentence: why no vectors are being made right now.
-    pub problem: Option<String>,
-    /// In the serving space, or in the building one where none serves.
-    pub counts: EmbeddingCounts,
-    pub rebuild: Option<Rebuild>,
-    /// Memories that an earlier version embedded without their key.
-    pub without_key: i64,
-    pub own: EndpointView,
-    /// The first 5.
-    pub failures: Vec<FailedItem>,
-    pub is_admin: bool,
-    /// The last rebuild that was measured.
-    pub measured: Option<MeasuredView>,
-    pub evaluation: EvaluationView,
-}
-
-impl EmbeddingsPage {
-    /// Something changes by itself: the page is worth looking at again.
-    pub fn is_working(&self) -> bool {
-        self.rebuild.is_some()
-            || matches!(self.evaluation, EvaluationView::UnderWay { .. })
-            || (self.is_enabled && (self.counts.pending > 0 || self.is_making_tokens()))
-    }
-}
-
-impl EmbeddingsPage {
-    fn is_making_tokens(&self) -> bool {
-        let late = self.serving.as_ref().and_then(|space| space.late);
-        matches!(late, Some(LateView::Making { .. }))
-    }
-}
-
-/// How it stands with measuring what the last rebuild changed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EvaluationView {
-    /// There is nothing to measure, or it is measured.
-    Idle,
-    /// It can be asked for.
-    Offered(EvaluationOffer),
-    UnderWay {
-        answers: i64,
-        /// 0: the questions are still to be made.
-        total: i64,
-    },
-    /// One sentence: why nothing was measured.
-    GivenUp(String),
-}
-
-/// About what it would cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EvaluationOffer {
-    pub questions: i64,
-    /// Of them, put by the chat model.
-    pub by_model: i64,
-    /// At each of the two models.
-    pub embedding_tokens: i64,
-    pub chat_tokens: i64,
-    pub until: OffsetDateTime,
-}
-
-/// How well the person's own memory was found after a rebuild, and before it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MeasuredView {
-    pub at: OffsetDateTime,
-    /// Each about one memory.
-    pub questions: i32,
-    /// Of them, put by the chat model.
-    pub by_model: i32,
-    pub now: FoundView,
-    /// `None` where its vectors were gone, or its model did not answer any more.
-    pub before: Option<FoundView>,
-    /// What it took, about: tokens for vectors, of both models …
-    pub embedding_tokens: i64,
-    /// … and of the chat model.
-    pub chat_tokens: i64,
-}
-
-/// Questions whose memory came first, among the first 5, among the first 10.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundView {
-    /// Whose vectors: "Your endpoint · nomic-embed-text".
-    pub name: String,
-    pub found: [i32; 3],
-    pub found_by_meaning: [i32; 3],
 }
 
 /// For admins alone.

@@ -9,13 +9,13 @@ use time::macros::{datetime, format_description};
 use time::{Date, Duration, OffsetDateTime};
 
 use crate::accounts::Viewer;
+use crate::components::Axis;
 use crate::input::Invalid;
 use crate::memories::timeline::{
     self, ChangedItem, EventCursor, EventSubject, FactVersion, TimelineEvent,
 };
 use crate::memories::{ItemId, ItemSource};
 use crate::page::{Page, database, invalid};
-use crate::pages::entities::load::Axis;
 use crate::pages::item::load::{beginning, in_plain_words};
 use crate::pages::memory::load::date_of;
 
