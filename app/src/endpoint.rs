@@ -12,7 +12,9 @@ use crate::providers::settings::{
     EndpointForm, EndpointKind, EndpointSettings, Pace, SpaceSettings,
 };
 use crate::providers::vendors::offering;
-use crate::providers::{EmbeddingReport, EndpointUrl, NotChat, ProviderError, Tested};
+use crate::providers::{
+    EmbeddingReport, EndpointUrl, NotChat, ProviderError, ProviderType, Tested,
+};
 
 /// A saved endpoint, as its form starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +82,23 @@ pub fn embedding_endpoint_view(
         ("pause_ms", number(pace.pause_ms)),
     ]);
     view
+}
+
+/// The API of a chat endpoint's host for embeddings, and its base address.
+pub fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
+    let url = chat.url.trim_end_matches('/');
+    let url = url.strip_suffix("/chat/completions").unwrap_or(url);
+    let url = url.strip_suffix("/api/chat").unwrap_or(url);
+    let may_embed = !url.is_empty() && chat.provider_type != ProviderType::Anthropic;
+    may_embed.then(|| EndpointSettings {
+        provider_type: match chat.provider_type {
+            ProviderType::Ollama => ProviderType::Ollama,
+            _ => ProviderType::Openai,
+        },
+        url: url.to_owned(),
+        key_header: chat.key_header.clone(),
+        ..EndpointSettings::default()
+    })
 }
 
 /// What a page says of an own endpoint that a restore has paused.

@@ -28,7 +28,7 @@ mod users;
 use time::OffsetDateTime;
 
 pub use crate::address::{EntityLink, said_in};
-pub use crate::components::RelationBar;
+pub use crate::components::{LateView, RelationBar, ScoreParts, SpaceView};
 pub use crate::endpoint::EndpointView;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
@@ -47,8 +47,8 @@ pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
-    AdminPage, BuiltinExchange, EmbeddingState, EmbeddingWait, ItemEmbedding, LateSwitch, LateView,
-    QueueCounts, ScoreParts, SpaceView, Why, WhySurface,
+    AdminPage, BuiltinExchange, EmbeddingState, EmbeddingWait, ItemEmbedding, LateSwitch,
+    QueueCounts, Why, WhySurface,
 };
 pub use fading::{FadedRow, FadingPage, FadingRow, ItemStrength};
 pub use jobs::{

@@ -46,7 +46,7 @@ use embedding_fields::EmbeddingFields;
 pub use endpoint_form::{
     EffectiveModel, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
 };
-pub use facts::{Fact, Facts, space_facts};
+pub use facts::{Fact, Facts, LateView, SpaceView, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
 pub use frame::{Frame, Section};
 pub use item_row::{ItemRow, OwnerBadge, WordOf};
@@ -57,7 +57,7 @@ pub use paste::Paste;
 pub use pick::{Choice, Pick};
 pub use progress::Progress;
 pub use renewal::Renewal;
-pub use score::{Score, ScoreTable};
+pub use score::{Score, ScoreParts, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
 pub use span::{Axis, RelationBar, SpanBar};

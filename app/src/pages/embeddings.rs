@@ -14,12 +14,12 @@ use keepsake_edge::error::Problem;
 use leptos::prelude::*;
 use serde::Deserialize;
 
-use crate::components::{Done, EndpointKind, FormError, OwnEndpoint, Renewal, Section};
+use crate::components::{Done, EndpointKind, FormError, LateView, OwnEndpoint, Renewal, Section};
 use crate::embedding::model::{Space, TokenSigns};
 use crate::embedding::{EmbeddingOverview, Saved, Texts};
 use crate::endpoint::{
-    EndpointFields, EndpointView, embedding_endpoint_view, fill, host_port, own, paused_reason,
-    test,
+    EndpointFields, EndpointView, embedding_endpoint_view, embeddings_beside, fill, host_port, own,
+    paused_reason, test,
 };
 use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementState, RequestOutcome};
@@ -32,7 +32,6 @@ use crate::page::{Page, PageError, chat_error, database, embedding_error};
 use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{self, Effective, EndpointForm, EndpointSettings, SpaceSettings};
 use crate::providers::{BuiltinFlaw, ProviderType};
-use crate::view::LateView;
 use crate::words;
 use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
@@ -185,23 +184,6 @@ fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointVi
     let view =
         embedding_endpoint_view(&shown, settings.pace, settings::EndpointKind::OwnEmbeddings);
     EndpointView { is_from_chat, ..own(view, settings.own_enabled) }
-}
-
-/// The API of a chat endpoint's host for embeddings, and its base address.
-fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
-    let url = chat.url.trim_end_matches('/');
-    let url = url.strip_suffix("/chat/completions").unwrap_or(url);
-    let url = url.strip_suffix("/api/chat").unwrap_or(url);
-    let may_embed = !url.is_empty() && chat.provider_type != ProviderType::Anthropic;
-    may_embed.then(|| EndpointSettings {
-        provider_type: match chat.provider_type {
-            ProviderType::Ollama => ProviderType::Ollama,
-            _ => ProviderType::Openai,
-        },
-        url: url.to_owned(),
-        key_header: chat.key_header.clone(),
-        ..EndpointSettings::default()
-    })
 }
 
 fn provider_name(provider_type: ProviderType) -> &'static str {

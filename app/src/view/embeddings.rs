@@ -1,6 +1,8 @@
 //! The types of the admin page, and of what pages say about vectors. A key is never among them: only that there is one.
 
-use super::{EndpointView, JobsLine, OperatorRow, ServerStorage, SystemChatView};
+use super::{
+    EndpointView, JobsLine, OperatorRow, ScoreParts, ServerStorage, SpaceView, SystemChatView,
+};
 use time::OffsetDateTime;
 
 /// Where an item's vector stands in the space that search uses.
@@ -36,29 +38,6 @@ pub struct EmbeddingWait {
     pub total: i64,
     /// One sentence: why no embeddings are made right now.
     pub problem: Option<String>,
-}
-
-/// The space whose vectors search uses.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SpaceView {
-    pub provider: String,
-    pub model: String,
-    pub dimensions: Option<i32>,
-    /// `None` where its model gives no token vectors.
-    pub late: Option<LateView>,
-    pub since: OffsetDateTime,
-}
-
-/// How it stands with late interaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LateView {
-    Off,
-    /// Texts whose token vectors are made.
-    Making {
-        done: i64,
-        of: i64,
-    },
-    On,
 }
 
 /// What an admin has set, and how far it is done.
@@ -122,42 +101,6 @@ pub struct QueueCounts {
     pub pending: i64,
     pub failed: i64,
     pub users_waiting: i64,
-}
-
-/// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScoreParts {
-    /// The share of the query's words, by rarity; 0 to 1.
-    pub lexical: f64,
-    /// Meaning in common, 0 to 1.
-    pub semantic_normalised: f64,
-    /// By late interaction, token by token; `None` where the model gives no tokens.
-    pub late: Option<f64>,
-    /// How much of the meaning that is, 0 to 1.
-    pub late_share: f64,
-    /// Cosine distance, 0 to 2; `None` without a ready vector.
-    pub distance: Option<f64>,
-    pub words_matched: i64,
-    /// No word matched; the text was found as a substring.
-    pub is_substring: bool,
-    pub weight_semantic: f64,
-    pub weight_lexical: f64,
-    /// Added where it was said by whom the query names.
-    pub speaker: f64,
-    /// Added where it mentions what the query names.
-    pub entities: f64,
-    /// Added where it was said in the time that the query names, or near it.
-    pub time: f64,
-    /// Added for what the user said themselves, where other words are found too.
-    pub trust: f64,
-    /// Added for what was said just before and after it.
-    pub neighbours: f64,
-    /// Added for what has the query's rare words, or its numbers and codes.
-    pub exact: f64,
-    /// By which the sum is multiplied, so that no score is more than 1.
-    pub scale: f64,
-    /// By which the sum is multiplied too: 1, or less for a message, for what states nothing, or for what has faded.
-    pub factor: f64,
 }
 
 /// The vectors of one item.

@@ -1,8 +1,8 @@
 //! What other pages say of embeddings. No key comes in here, and none goes out.
 
-use super::{embeddings_beside, missing_model, provider_name};
+use super::{missing_model, provider_name};
 use crate::embedding::{EmbeddingState, ItemEmbedding, PendingMemories, SystemOverview};
-use crate::endpoint::{embedding_endpoint_view, host_port, model_name};
+use crate::endpoint::{embedding_endpoint_view, embeddings_beside, host_port, model_name};
 use crate::page::Page;
 use crate::pages::chat::load::system_view;
 use crate::providers::ProviderType;

@@ -7,13 +7,12 @@ use leptos::prelude::*;
 
 use super::{EmbeddingsView, PATH, in_words, missing_model, provider_name};
 use crate::components::{
-    EffectiveModel, Facts, FoldedStep, Progress, SwitchedOff, When, count, memories, rate,
-    some_texts, space_facts, time_left, with_code,
+    EffectiveModel, Facts, FoldedStep, LateView, Progress, SpaceView, SwitchedOff, When, count,
+    memories, rate, some_texts, space_facts, time_left, with_code,
 };
 use crate::embedding::RebuildProgress;
 use crate::embedding::model::{FailedEmbedding, Space};
 use crate::endpoint::model_name;
-use crate::view::{LateView, SpaceView};
 
 /// How often the island looks again: while things move, and while an endpoint is out.
 const LOOK_SECONDS: u32 = 1;
