@@ -149,14 +149,14 @@ fn cut(name: &str) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Area {
+struct Rectangle {
     left: f64,
     top: f64,
     right: f64,
     bottom: f64,
 }
 
-impl Area {
+impl Rectangle {
     fn around(x: f64, y: f64, half_width: f64, half_height: f64) -> Self {
         Self {
             left: x - half_width,
@@ -177,20 +177,20 @@ impl Area {
 /// Which names are drawn at this scale: of the best connected first, each that covers no node, no
 /// name before it and no edge of the picture.
 fn labelled(nodes: &[GraphNode], radii: &[f64], scale: f64) -> Vec<bool> {
-    let faces: Vec<Area> = nodes
+    let faces: Vec<Rectangle> = nodes
         .iter()
         .zip(radii)
-        .map(|(node, r)| Area::around(node.x, node.y, r * scale, r * scale))
+        .map(|(node, r)| Rectangle::around(node.x, node.y, r * scale, r * scale))
         .collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| (!nodes[*at].is_center, std::cmp::Reverse(nodes[*at].degree), *at));
-    let mut taken: Vec<Area> = Vec::new();
+    let mut taken: Vec<Rectangle> = Vec::new();
     let mut drawn = vec![false; nodes.len()];
     for at in order {
         let (node, letter) = (&nodes[at], LETTER * scale);
         let width = cut(&node.entity.name).chars().count() as f64 * letter * 0.56;
         let middle = node.y + (radii[at] + LETTER * 0.65) * scale;
-        let area = Area::around(node.x, middle, width / 2.0, letter * 0.55);
+        let area = Rectangle::around(node.x, middle, width / 2.0, letter * 0.55);
         let is_inside = area.left >= 0.0 && area.right <= WIDTH && area.bottom <= HEIGHT;
         let covers_a_face = faces.iter().enumerate().any(|(n, f)| n != at && f.meets(&area));
         if is_inside && !covers_a_face && !taken.iter().any(|one| one.meets(&area)) {
