@@ -42,6 +42,7 @@ pub use {
     address::DocumentFilters,
     nowhere::{not_found, not_found_for, wrong_method},
     page::broken,
+    pages::docs,
     routes::pages,
     visits::identify_visitor,
 };

@@ -5,37 +5,24 @@
 mod backups;
 mod chat;
 mod consent;
-mod docs;
 mod embeddings;
-mod endpoint;
-mod entities;
 mod jobs;
 mod storage;
 mod teams;
 mod users;
-mod webhooks;
-mod work;
 
 use time::OffsetDateTime;
 
-pub use crate::address::{ActivityFilters, PartPlace};
+pub use crate::address::{ActivityFilters, EntityLink, PartPlace, said_in};
+pub use crate::components::{LateView, RelationBar, Retired, ScoreParts, SpaceView};
 pub use crate::consolidation::summary::SourceItem;
-pub use crate::components::Retired;
+pub use crate::endpoint::EndpointView;
 pub use crate::pages::activity::readings::Reading;
 pub use backups::{BackupRow, BackupsPage, Verification};
-pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
+pub use chat::SystemChatView;
 pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
-pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
-    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingsPage, EvaluationOffer,
-    EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView, MeasuredView,
-    QueueCounts, Rebuild, ScoreParts, SpaceView,
-};
-pub use endpoint::{EffectiveProvider, EndpointView, PresetView};
-pub use entities::{
-    EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,
-    EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,
-    GraphTie, MentionedIn, RelationBar, RelationEnd, RelationSource, RelationState, RelationView,
+    AdminPage, BuiltinExchange, EmbeddingState, ItemEmbedding, LateSwitch, QueueCounts,
 };
 pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
@@ -47,8 +34,6 @@ pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
 };
-pub use webhooks::{DeliveryRow, WebhookRow, WebhooksPage};
-pub use work::{Scheduled, Standing, Task, WorkPage};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]

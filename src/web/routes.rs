@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::view::DocsPage;
+use app::docs::DocsPage;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post};

@@ -1,15 +1,45 @@
 //! The addresses of entities: the list with its filters, and the graph.
 
 use super::{more_rows, rows_shown, written};
-use crate::kinds::ENTITY_TYPES;
+use crate::entities::EntityOrder;
 use crate::limits::PAGE_SIZE;
-use crate::view::{EntityFilters, EntityLink, EntitySort, GraphFilters};
+use crate::memories::mentions::EntityType;
 
 /// Steps of a graph around an entity.
 pub const DEPTHS: [u8; 3] = [1, 2, 3];
 
-fn known_type(slug: &str) -> Option<&'static str> {
-    ENTITY_TYPES.into_iter().find(|known| *known == slug)
+/// What the address of `/entities` says: `?q=&type=&sort=&shown=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntityFilters {
+    pub q: String,
+    /// `None`: all but dates and addresses.
+    pub entity_type: Option<EntityType>,
+    pub sort: EntityOrder,
+    /// How many rows to show, in steps of [`PAGE_SIZE`].
+    pub shown: usize,
+}
+
+/// What leads to an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityLink {
+    pub id: i64,
+    pub name: String,
+    pub entity_type: &'static str,
+}
+
+/// What the address of `/graph` says: `?around=&depth=&type=&relation=&at=&together=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphFilters {
+    pub around: Option<i64>,
+    /// Steps from it: 1 to 3.
+    pub depth: u8,
+    pub entity_type: Option<EntityType>,
+    /// By its slug, such as `lives_in`.
+    pub relation: Option<String>,
+    /// A day as `2026-05-17`; `None`: today.
+    pub at: Option<String>,
+    /// `together=0`: only what was stated, not what is only named in the same memories.
+    pub with_together: bool,
 }
 
 impl EntityLink {
@@ -22,20 +52,17 @@ pub fn entity_path(id: i64) -> String {
     format!("/entities/{id}")
 }
 
-impl EntitySort {
-    pub const ALL: [Self; 3] = [Self::Mentions, Self::Name, Self::LastSeen];
-
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Mentions => "mentions",
-            Self::Name => "name",
-            Self::LastSeen => "last",
-        }
+pub fn order_slug(order: EntityOrder) -> &'static str {
+    match order {
+        EntityOrder::Mentions => "mentions",
+        EntityOrder::Name => "name",
+        EntityOrder::LastSeen => "last",
     }
+}
 
-    pub fn from_slug(slug: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sort| sort.slug() == slug)
-    }
+fn order_from(slug: &str) -> EntityOrder {
+    let all = [EntityOrder::Mentions, EntityOrder::Name, EntityOrder::LastSeen];
+    all.into_iter().find(|order| order_slug(*order) == slug).unwrap_or_default()
 }
 
 impl EntityFilters {
@@ -45,8 +72,8 @@ impl EntityFilters {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "q" => filters.q = value.trim().to_owned(),
-                "type" => filters.entity_type = known_type(&value),
-                "sort" => filters.sort = EntitySort::from_slug(&value).unwrap_or_default(),
+                "type" => filters.entity_type = EntityType::parse(&value),
+                "sort" => filters.sort = order_from(&value),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }
@@ -61,10 +88,10 @@ impl EntityFilters {
             query.append_pair("q", &self.q);
         }
         if let Some(entity_type) = self.entity_type {
-            query.append_pair("type", entity_type);
+            query.append_pair("type", entity_type.as_str());
         }
-        if self.sort != EntitySort::default() {
-            query.append_pair("sort", self.sort.slug());
+        if self.sort != EntityOrder::default() {
+            query.append_pair("sort", order_slug(self.sort));
         }
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());
@@ -76,7 +103,7 @@ impl EntityFilters {
         !self.q.is_empty() || self.entity_type.is_some()
     }
 
-    pub fn with_type(&self, entity_type: Option<&'static str>) -> Self {
+    pub fn with_type(&self, entity_type: Option<EntityType>) -> Self {
         Self { entity_type, shown: PAGE_SIZE, ..self.clone() }
     }
 
@@ -115,7 +142,7 @@ impl GraphFilters {
                     let depth = value.parse().ok().filter(|depth| DEPTHS.contains(depth));
                     filters.depth = depth.unwrap_or(DEPTHS[0]);
                 }
-                "type" => filters.entity_type = known_type(&value),
+                "type" => filters.entity_type = EntityType::parse(&value),
                 "relation" => filters.relation = given(&value),
                 "at" => filters.at = given(&value),
                 "together" => filters.with_together = value != "0",
@@ -135,7 +162,7 @@ impl GraphFilters {
             query.append_pair("depth", &self.depth.to_string());
         }
         if let Some(entity_type) = self.entity_type {
-            query.append_pair("type", entity_type);
+            query.append_pair("type", entity_type.as_str());
         }
         if let Some(relation) = &self.relation {
             query.append_pair("relation", relation);

@@ -5,15 +5,15 @@ use leptos::prelude::*;
 
 use super::{Field, FieldError, NumberField};
 use crate::forms::FormState;
-use crate::view::PresetView;
+use crate::providers::presets::PRESETS;
 
 const PACE_FIELDS: [&str; 3] = ["batch_size", "concurrency", "pause_ms"];
 const PREFIX_FIELDS: [&str; 3] = ["preset", "query_prefix", "document_prefix"];
 
 #[component]
-pub fn EmbeddingFields(form: FormState, presets: Vec<PresetView>) -> impl IntoView {
+pub fn EmbeddingFields(form: FormState) -> impl IntoView {
     view! {
-        <Prefixes form=form.clone() presets />
+        <Prefixes form=form.clone() />
         <Pace form />
     }
     .into_any()
@@ -21,26 +21,27 @@ pub fn EmbeddingFields(form: FormState, presets: Vec<PresetView>) -> impl IntoVi
 
 /// Folded, unless something in it is typed, chosen or wrong.
 #[component]
-fn Prefixes(form: FormState, presets: Vec<PresetView>) -> impl IntoView {
+fn Prefixes(form: FormState) -> impl IntoView {
     let is_open = PREFIX_FIELDS
         .iter()
         .any(|name| !form.value(name).is_empty() || form.error_of(name).is_some());
     let chosen = form.value("preset");
-    let options = presets.iter().map(|preset| {
+    let options = PRESETS.map(|preset| {
         view! {
             <option value=preset.slug selected=chosen == preset.slug>
                 {preset.name}
             </option>
         }
     });
-    let options = options.collect_view();
-    let shown = presets.iter().filter(|preset| preset.slug != "none");
+    let options = options.into_iter().collect_view();
+    let shown = PRESETS.into_iter().filter(|preset| preset.slug != "none");
     let rows = shown.map(|preset| {
+        let prefixes = preset.prefixes();
         view! {
             <tr>
                 <th scope="row">{preset.name}</th>
-                <td>{prefix(preset.query_prefix)}</td>
-                <td>{prefix(preset.document_prefix)}</td>
+                <td>{prefix(prefixes.query)}</td>
+                <td>{prefix(prefixes.document)}</td>
             </tr>
         }
     });

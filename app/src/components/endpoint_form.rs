@@ -7,8 +7,10 @@ use super::{
     Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, StateBadge,
     TestReport,
 };
+use crate::endpoint::{EndpointView, host_port, model_name};
 use crate::forms::FormState;
-use crate::view::{EffectiveProvider, EndpointView};
+use crate::page::asked;
+use crate::providers::settings::EndpointSettings;
 
 /// What differs between the forms.
 pub struct EndpointKind {
@@ -51,11 +53,11 @@ pub fn OwnEndpoint(
     kind: &'static EndpointKind,
     endpoint: EndpointView,
     form: FormState,
-    is_admin: bool,
     lead: &'static str,
     before: Option<AnyView>,
     after: Option<AnyView>,
 ) -> impl IntoView {
+    let is_admin = asked().account().is_some_and(|account| account.is_admin);
     let url_hint = match is_admin {
         true => "As an admin you can also use addresses in the server's network.",
         false => "A public address, or one that an admin allowed.",
@@ -109,9 +111,8 @@ fn EndpointForm(
     url_hint: &'static str,
     is_own: bool,
 ) -> impl IntoView {
-    let EndpointView { values, has_key, presets, vendors, .. } = endpoint;
-    let has_cap = values.iter().any(|(name, _)| *name == "daily_token_cap");
-    let is_embedding = !presets.is_empty();
+    let (has_cap, is_embedding) = (endpoint.has("daily_token_cap"), endpoint.has("preset"));
+    let EndpointView { values, has_key, vendors, .. } = endpoint;
     let mut form = form;
     if !form.value("vendor").is_empty() {
         // A provider was filled in: the rest is as it is saved.
@@ -146,7 +147,7 @@ fn EndpointForm(
             <Check form=form.clone() name="thinking_off" label="Switch thinking off" hint />
         }
     });
-    let embedding = is_embedding.then(|| view! { <EmbeddingFields form=form.clone() presets /> });
+    let embedding = is_embedding.then(|| view! { <EmbeddingFields form=form.clone() /> });
     let cap = has_cap.then(|| {
         view! {
             <NumberField
@@ -362,14 +363,25 @@ fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
     .into_any()
 }
 
-/// Which model serves, and why.
+/// Which model serves, and why. `endpoint` is `None` where none serves.
 #[component]
-pub fn Effective(effective: EffectiveProvider, state: &'static str) -> impl IntoView {
+pub fn EffectiveModel(
+    state: &'static str,
+    name: &'static str,
+    reason: String,
+    endpoint: Option<EndpointSettings>,
+    /// Of an embedding model, once it has answered.
+    #[prop(optional_no_strip)]
+    dimensions: Option<i32>,
+    /// What the endpoint refused and is no longer sent.
+    learned: String,
+) -> impl IntoView {
+    let host = endpoint.as_ref().map(|endpoint| host_port(&endpoint.url));
     let facts = [
-        ("Model", effective.model),
-        ("Endpoint", effective.endpoint),
-        ("Dimensions", effective.dimensions.map(|n| n.to_string())),
-        ("Adjustments", Some(effective.learned).filter(|words| !words.is_empty())),
+        ("Model", endpoint.as_ref().map(model_name)),
+        ("Endpoint", host.filter(|host| !host.is_empty())),
+        ("Dimensions", dimensions.map(|n| n.to_string())),
+        ("Adjustments", Some(learned).filter(|words| !words.is_empty())),
     ];
     let facts = facts
         .into_iter()
@@ -380,9 +392,9 @@ pub fn Effective(effective: EffectiveProvider, state: &'static str) -> impl Into
             <StateBadge state />
         </p>
         <h2 id="effective" class="provider">
-            {effective.name}
+            {name}
         </h2>
-        <p class="lead">{effective.reason}</p>
+        <p class="lead">{reason}</p>
         <Facts facts inline=true />
     }
     .into_any()

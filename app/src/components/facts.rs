@@ -1,10 +1,10 @@
 //! Terms and what they are: as a column, or in one line that wraps.
 
 use leptos::prelude::*;
+use time::OffsetDateTime;
 
 use super::When;
 use crate::components::count;
-use crate::view::{LateView, SpaceView};
 
 pub type Fact = (&'static str, AnyView);
 
@@ -26,6 +26,29 @@ pub fn Facts(facts: Vec<Fact>, #[prop(optional)] inline: bool) -> impl IntoView 
         </dl>
     }
     .into_any()
+}
+
+/// The space whose vectors search uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpaceView {
+    pub provider: String,
+    pub model: String,
+    pub dimensions: Option<i32>,
+    /// `None` where its model gives no token vectors.
+    pub late: Option<LateView>,
+    pub since: OffsetDateTime,
+}
+
+/// How it stands with late interaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateView {
+    Off,
+    /// Texts whose token vectors are made.
+    Making {
+        done: i64,
+        of: i64,
+    },
+    On,
 }
 
 /// Whose vectors these are; `provider` is what its first fact is called.

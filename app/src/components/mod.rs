@@ -22,6 +22,7 @@ mod renewal;
 mod score;
 mod shortcuts;
 mod source_list;
+mod span;
 mod team;
 mod time;
 mod token;
@@ -41,9 +42,9 @@ pub use day::{DayBanner, DayFields};
 pub use days::{Bar, Bars, OUTCOMES, calls};
 use embedding_fields::EmbeddingFields;
 pub use endpoint_form::{
-    Effective, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
+    EffectiveModel, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
 };
-pub use facts::{Fact, Facts, space_facts};
+pub use facts::{Fact, Facts, LateView, SpaceView, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
 pub use frame::{Frame, Section};
 pub use memory_switch::MemorySwitch;
@@ -53,9 +54,10 @@ pub use paste::Paste;
 pub use pick::{Choice, Pick};
 pub use progress::Progress;
 pub use renewal::Renewal;
-pub use score::{Score, ScoreTable};
+pub use score::{Score, ScoreParts, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
+pub use span::{Axis, RelationBar, SpanBar};
 pub use team::Team;
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};

@@ -4,7 +4,41 @@
 
 use leptos::prelude::*;
 
-use crate::view::ScoreParts;
+/// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoreParts {
+    /// The share of the query's words, by rarity; 0 to 1.
+    pub lexical: f64,
+    /// Meaning in common, 0 to 1.
+    pub semantic_normalised: f64,
+    /// By late interaction, token by token; `None` where the model gives no tokens.
+    pub late: Option<f64>,
+    /// How much of the meaning that is, 0 to 1.
+    pub late_share: f64,
+    /// Cosine distance, 0 to 2; `None` without a ready vector.
+    pub distance: Option<f64>,
+    pub words_matched: i64,
+    /// No word matched; the text was found as a substring.
+    pub is_substring: bool,
+    pub weight_semantic: f64,
+    pub weight_lexical: f64,
+    /// Added where it was said by whom the query names.
+    pub speaker: f64,
+    /// Added where it mentions what the query names.
+    pub entities: f64,
+    /// Added where it was said in the time that the query names, or near it.
+    pub time: f64,
+    /// Added for what the user said themselves, where other words are found too.
+    pub trust: f64,
+    /// Added for what was said just before and after it.
+    pub neighbours: f64,
+    /// Added for what has the query's rare words, or its numbers and codes.
+    pub exact: f64,
+    /// By which the sum is multiplied, so that no score is more than 1.
+    pub scale: f64,
+    /// By which the sum is multiplied too: 1, or less for a message, for what states nothing, or for what has faded.
+    pub factor: f64,
+}
 
 /// `score` is 0 to 1 within one answer. With `parts` it is a button that shows
 /// them; `id` keeps those of one page apart.

@@ -1,23 +1,30 @@
-//! Settings › Chat model: who answers in words and why, what that has cost, how much
-//! it may cost a day, and the person's own endpoint.
+//! Settings › Chat model: who answers in words and why, what that has cost, how much it may cost a day, and the person's own
+//! endpoint. An entered key is sealed or sent to the endpoint, and never part of a response.
 
 pub mod load;
-pub mod post;
 mod spent;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
 use crate::components::{
-    Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, NumberField, OwnEndpoint,
-    Section, SwitchedOff, count,
+    Done, EffectiveModel, EndpointKind, FieldError, FoldedStep, FormError, NumberField,
+    OwnEndpoint, Section, SwitchedOff, count,
 };
-use crate::forms::{FormName, FormState};
-use crate::page::Page;
-use crate::view::ChatPage;
-use spent::Spent;
+use crate::endpoint::{EndpointFields, chat_endpoint_view, fill, own, paused_reason, test};
+use crate::forms::{Attempt, Field, FormName, FormState, Outcome, Posted, Submission, done};
+use crate::page::{Page, chat_error};
+use crate::providers::chat::{Allowances, ChatLimits, ChatOverview, ChatPurpose};
+use crate::providers::settings::{self, Effective};
+use crate::sessions::ledger;
+use spent::{Spent, title_of};
 
-pub const PATH: &str = "/settings/chat";
+const PATH: &str = "/settings/chat";
 
 pub static OWN: EndpointKind = EndpointKind {
     path: PATH,
@@ -35,18 +42,94 @@ pub static OWN: EndpointKind = EndpointKind {
 };
 
 pub async fn show(page: Page) -> Response {
+    let overview = page.state.chat.overview(page.viewer.user_id).await;
+    let overview = overview.map(Arc::new).map_err(chat_error);
     let form = page.form.clone();
-    let found = page.chat_view().await;
-    page.render(Section::Chat, "Chat model", PATH, found, move |page| {
-        view! { <Whole page form=form.clone() /> }.into_any()
+    page.render(Section::Chat, "Chat model", PATH, overview, move |overview| {
+        view! { <ChatPage overview form=form.clone() /> }.into_any()
     })
     .await
 }
 
+/// The limits are a number, and a switch and a share for each purpose.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ChatForm {
+    Fill { vendor: Field },
+    Test(EndpointFields),
+    Save(EndpointFields),
+    Remove,
+    Limits(BTreeMap<String, String>),
+    Enable,
+    Disable,
+}
+
+pub async fn change(Posted(posted, form): Posted<ChatForm>) -> Response {
+    let name = match form {
+        Ok(ChatForm::Fill { .. } | ChatForm::Test(_) | ChatForm::Save(_)) => FormName::Chat,
+        Ok(ChatForm::Limits(_)) => FormName::ChatLimits,
+        _ => FormName::ChatSwitch,
+    };
+    let outcome = apply(&posted, name, form).await;
+    posted.respond(show, PATH, name, outcome).await
+}
+
+async fn apply(posted: &Submission, name: FormName, form: Result<ChatForm, Problem>) -> Attempt {
+    let (chat, user) = (&posted.state.chat, posted.user());
+    let sentence = match form? {
+        ChatForm::Fill { vendor } => return fill(name, settings::EndpointKind::Chat, &vendor),
+        ChatForm::Test(fields) => {
+            return test(posted, name, chat.test_own(user, &fields.form())).await;
+        }
+        ChatForm::Save(fields) => {
+            chat.save(user, &fields.form()).await?;
+            read_guesses_again(posted).await?;
+            "Saved."
+        }
+        ChatForm::Remove => {
+            chat.remove(user).await?;
+            "Your endpoint and its key were deleted."
+        }
+        ChatForm::Limits(fields) => {
+            let text = |name: &str| fields.get(name).map_or("", String::as_str);
+            let limits = ChatLimits {
+                daily_token_cap: text("daily_token_cap"),
+                purposes: Allowances::parse(text)?,
+            };
+            chat.save_limits(user, limits).await?;
+            "Saved."
+        }
+        ChatForm::Enable => {
+            chat.set_enabled(user, true).await?;
+            read_guesses_again(posted).await?;
+            return Ok(Outcome::Redirect);
+        }
+        ChatForm::Disable => {
+            chat.set_enabled(user, false).await?;
+            "The chat model is off: no model reads your conversations."
+        }
+    };
+    Ok(done(name, sentence))
+}
+
+/// What was kept without a model, for the model that there is now.
+async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
+    let (db, user, now) = posted.context();
+    let mut tx = db.as_user(user).await?;
+    ledger::read_guesses_again(&mut tx, user, now).await?;
+    tx.commit().await
+}
+
 #[component]
-fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
+fn ChatPage(overview: Arc<ChatOverview>, form: FormState) -> impl IntoView {
     let of_page = form.of(FormName::ChatSwitch);
-    let state = if page.effective.model.is_some() { "on" } else { "off" };
+    let is_enabled = overview.settings.enabled;
+    let (name, reason) = name_and_reason(&overview);
+    let endpoint = overview.effective.settings().cloned();
+    let own = is_enabled
+        .then(|| view! { <Endpoint overview=overview.clone() form=form.of(FormName::Chat) /> });
+    let limits = is_enabled
+        .then(|| view! { <Limits overview=overview.clone() form=form.of(FormName::ChatLimits) /> });
     view! {
         <div class="page">
             <h1>"Chat model"</h1>
@@ -58,19 +141,18 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
             <div class="with-side parts">
                 <div class="parts">
                     <section class="part status" aria-labelledby="effective">
-                        <Effective effective=page.effective.clone() state />
+                        <EffectiveModel
+                            state=if endpoint.is_some() { "on" } else { "off" }
+                            name
+                            reason
+                            endpoint
+                            learned=overview.learned.join("; ")
+                        />
                     </section>
-                    {page
-                        .is_enabled
-                        .then(|| view! { <Endpoint page=page.clone() form=form.of(FormName::Chat) /> })}
+                    {own}
                 </div>
                 <div class="parts">
-                    <Spent page=page.clone() />
-                    {page
-                        .is_enabled
-                        .then(|| {
-                            view! { <Limits page=page.clone() form=form.of(FormName::ChatLimits) /> }
-                        })} <Switch page />
+                    <Spent overview /> {limits} <Switch is_enabled />
                 </div>
             </div>
         </div>
@@ -78,9 +160,36 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
     .into_any()
 }
 
+/// Which model serves, and why.
+fn name_and_reason(overview: &ChatOverview) -> (&'static str, String) {
+    let settings = &overview.settings;
+    let (name, reason) = match overview.effective {
+        Effective::Off => {
+            let paused = paused_reason(&settings.own, "the chat model");
+            if let Some(reason) = paused.filter(|_| settings.is_paused) {
+                return ("None", reason);
+            }
+            ("None", "You switched the chat model off: no model reads your conversations.")
+        }
+        Effective::Own(_) => {
+            ("Your endpoint", "Your own endpoint takes precedence over the system chat model.")
+        }
+        Effective::System(_) => (
+            "System chat model",
+            "An admin set a system chat model, and you use no endpoint of your own.",
+        ),
+        Effective::Nothing => (
+            "None",
+            "No chat model is set, neither by an admin nor by you: conversations are stored, and no model reads them.",
+        ),
+    };
+    (name, reason.to_owned())
+}
+
 #[component]
-fn Endpoint(page: ChatPage, form: FormState) -> impl IntoView {
-    let remove = page.own.is_set().then(|| {
+fn Endpoint(overview: Arc<ChatOverview>, form: FormState) -> impl IntoView {
+    let settings = &overview.settings;
+    let remove = settings.own.is_set().then(|| {
         view! {
             <FoldedStep
                 summary="Remove this endpoint"
@@ -95,9 +204,8 @@ fn Endpoint(page: ChatPage, form: FormState) -> impl IntoView {
     view! {
         <OwnEndpoint
             kind=&OWN
-            endpoint=page.own
+            endpoint=own(chat_endpoint_view(&settings.own), settings.own_enabled)
             form
-            is_admin=page.is_admin
             lead="Your conversations are sent there and nowhere else. It takes precedence over the system chat model."
             before=None
             after=remove
@@ -117,28 +225,30 @@ const LIMIT_FIELDS: &[&str] = &[
 ];
 
 /// The names of a purpose's switch and of its share.
-fn fields_of(purpose: &str) -> (&'static str, &'static str) {
+fn fields_of(purpose: ChatPurpose) -> (&'static str, &'static str) {
     match purpose {
-        "facts" => ("on_facts", "share_facts"),
-        "enrichment" => ("on_enrichment", "share_enrichment"),
-        "summary" => ("on_summary", "share_summary"),
-        "reflection" => ("on_reflection", "share_reflection"),
-        "dreaming" => ("on_dreaming", "share_dreaming"),
-        _ => ("on_evaluation", "share_evaluation"),
+        ChatPurpose::Facts => ("on_facts", "share_facts"),
+        ChatPurpose::Enrichment => ("on_enrichment", "share_enrichment"),
+        ChatPurpose::Summary => ("on_summary", "share_summary"),
+        ChatPurpose::Reflection => ("on_reflection", "share_reflection"),
+        ChatPurpose::Dreaming => ("on_dreaming", "share_dreaming"),
+        ChatPurpose::Evaluation => ("on_evaluation", "share_evaluation"),
     }
 }
 
 #[component]
-fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
-    let mut saved = vec![("daily_token_cap", page.own_cap.map_or(String::new(), count))];
-    for purpose in &page.purposes {
-        let (on, share) = fields_of(purpose.name);
-        saved.push((on, if purpose.is_on { "1" } else { "" }.to_owned()));
-        saved.push((share, purpose.share.to_string()));
+fn Limits(overview: Arc<ChatOverview>, form: FormState) -> impl IntoView {
+    let settings = &overview.settings;
+    let mut saved =
+        vec![("daily_token_cap", settings.daily_token_cap.map_or(String::new(), count))];
+    for purpose in ChatPurpose::ALL {
+        let ((on, share), allowance) = (fields_of(purpose), settings.purposes.of(purpose));
+        saved.push((on, if allowance.is_on { "1" } else { "" }.to_owned()));
+        saved.push((share, allowance.share.to_string()));
     }
     let form = form.or_saved(saved);
-    let purposes = page.purposes.iter().map(|purpose| {
-        let (on, share) = fields_of(purpose.name);
+    let purposes = ChatPurpose::ALL.map(|purpose| {
+        let ((on, share), title) = (fields_of(purpose), title_of(purpose));
         let share_id = format!("limits-{share}");
         let error = form.error_of(share);
         view! {
@@ -146,12 +256,12 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
                 <th scope="row">
                     <label class="check">
                         <input type="checkbox" name=on value="1" checked=form.value(on) == "1" />
-                        <span>{purpose.title}</span>
+                        <span>{title}</span>
                     </label>
                 </th>
                 <td class="number">
                     <label class="visually-hidden" for=share_id.clone()>
-                        {format!("{}: share of the day's tokens, in percent", purpose.title)}
+                        {format!("{}: share of the day's tokens, in percent", title)}
                     </label>
                     <input
                         id=share_id
@@ -170,8 +280,8 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
             </tr>
         }
     });
-    let purposes = purposes.collect_view();
-    let unset = format!("Default {}; resets at midnight UTC.", count(page.server_cap));
+    let purposes = purposes.into_iter().collect_view();
+    let unset = format!("Default {}; resets at midnight UTC.", count(overview.server_cap));
     view! {
         <section class="part" id="limits" aria-labelledby="limits-title">
             <h2 id="limits-title">"Limits"</h2>
@@ -208,8 +318,8 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Switch(page: ChatPage) -> impl IntoView {
-    if !page.is_enabled {
+fn Switch(is_enabled: bool) -> impl IntoView {
+    if !is_enabled {
         return view! {
             <SwitchedOff
                 words="No model reads your conversations, and nothing is sent to an endpoint. Your settings are kept."

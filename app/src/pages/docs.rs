@@ -1,5 +1,5 @@
-//! The doors for programs, to read: what can be called, with what, and what
-//! comes back. Open to everybody; it shows nothing of anybody.
+//! The page `/docs`: the operations that a program can call, with what, and what comes back. Open to everybody; it shows nothing
+//! of anybody.
 
 use std::sync::Arc;
 
@@ -9,18 +9,70 @@ use leptos::prelude::*;
 
 use crate::components::{Fact, Facts, Paste, Section};
 use crate::page::Asked;
-use crate::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
+
+#[derive(Clone, Debug)]
+pub struct DocsPage {
+    pub public_url: String,
+    pub version: String,
+    pub groups: Vec<DocsGroup>,
+    pub errors: Vec<DocsError>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DocsGroup {
+    pub title: String,
+    pub about: String,
+    pub operations: Vec<DocsOperation>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DocsOperation {
+    /// Also its place on the page.
+    pub id: String,
+    pub method: String,
+    pub path: String,
+    pub description: String,
+    /// "A token with memory:read"
+    pub access: String,
+    pub inputs: Vec<DocsField>,
+    /// To be pasted into a shell.
+    pub curl: String,
+    /// "200, application/json"
+    pub answer_kind: String,
+    pub answer: String,
+    pub outputs: Vec<DocsField>,
+    pub errors: Vec<u16>,
+}
+
+/// One field of a body or one parameter; in an answer with the way to it, such as `results[].id`.
+#[derive(Clone, Debug)]
+pub struct DocsField {
+    pub name: String,
+    pub kind: String,
+    /// "required · 1 to 50"
+    pub limits: String,
+    pub meaning: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct DocsError {
+    pub status: u16,
+    pub title: String,
+    pub when: String,
+    /// A code and its sentence each.
+    pub examples: Vec<(String, String)>,
+}
 
 /// For everybody, and without the database.
 pub async fn show(page: Asked, Extension(docs): Extension<Arc<DocsPage>>) -> Response {
     page.render(Section::Docs, "API documentation", "/docs", Ok(docs), |docs| {
-        view! { <Whole page=docs.as_ref().clone() /> }.into_any()
+        view! { <ApiDocs page=docs.as_ref().clone() /> }.into_any()
     })
     .await
 }
 
 #[component]
-fn Whole(page: DocsPage) -> impl IntoView {
+fn ApiDocs(page: DocsPage) -> impl IntoView {
     view! {
             <div class="docs">
                 <Contents groups=page.groups.clone() />

@@ -1,56 +1,144 @@
-//! Entities: the people, projects, organizations and places that memories name. Every filter
-//! lives in the address; a form and plain links change it. Names that may be one are asked about above.
+//! Entities: the people, projects, organizations and places that memories name. Every filter lives in the address; a form and
+//! plain links change it. Names that may be one are asked about above.
 
-pub mod load;
 mod manage;
 pub mod one;
-pub mod post;
 mod relations;
-mod same;
+pub mod same;
 
+use std::sync::Arc;
+
+use axum::http::StatusCode;
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
+use crate::address::{EntityFilters, entity_path, order_slug};
 use crate::components::{
     Choice, Done, FirstSteps, FormError, Marked, Pick, Section, StateBadge, TOKEN_PLACE, TypeBadge,
     When, add_line, count,
 };
-use crate::forms::{FormName, FormState};
+use crate::entities::settings::{self, EntitySettings};
+use crate::entities::{self, Entity, EntityError, EntityFilter, EntityList, EntityOrder};
+use crate::forms::{Field, FormName, FormState, Posted, done};
+use crate::input::{check_text, sentence};
 use crate::limits::ROWS_MAX;
-use crate::page::{Page, asked};
-use crate::view::{EntitiesPage, EntityFilters, EntityRow, EntitySettingsView, EntitySort};
-use same::Same;
+use crate::memories::manage::is_browser_read_only;
+use crate::memories::mentions::EntityType;
+use crate::memories::mentions::normal::NAME_CHARS_MAX;
+use crate::page::{Page, PageError, asked, database, invalid};
+use same::PossibleDuplicates;
 
-pub use relations::Bar;
-
+const PATH: &str = "/entities";
 /// In the list only where they are chosen.
-const FOLDED: [&str; 3] = ["date", "email", "url"];
+const FOLDED: [EntityType; 3] = [EntityType::Date, EntityType::Email, EntityType::Url];
 
 pub async fn show(page: Page) -> Response {
     let filters = EntityFilters::from_query(page.query());
-    let found = page.entities_view(&page.viewer, &filters).await;
+    let found = load(&page, &filters).await;
     let href = filters.href();
-    page.render(Section::Entities, "Entities", href, found, move |page| match page.is_empty {
-        true => view! { <Beginning page /> }.into_any(),
-        false => view! { <Found page filters=filters.clone() /> }.into_any(),
+    page.render(Section::Entities, "Entities", href, found, move |(list, settings, can_manage)| {
+        match list.by_type.is_empty() {
+            true => view! { <Beginning settings /> }.into_any(),
+            false => {
+                let filters = filters.clone();
+                view! { <EntitiesPage list filters settings can_manage /> }.into_any()
+            }
+        }
     })
     .await
 }
 
-#[component]
-fn Found(page: EntitiesPage, filters: EntityFilters) -> impl IntoView {
-    let order = match filters.sort {
-        EntitySort::Mentions => "most mentioned first",
-        EntitySort::Name => "by name",
-        EntitySort::LastSeen => "most recently seen first",
+/// The list, the switches, and whether people decide about entities here: not where an admin has made the browser read-only.
+async fn load(
+    page: &Page,
+    filters: &EntityFilters,
+) -> Result<(Arc<EntityList>, EntitySettings, bool), PageError> {
+    let (db, user) = (&page.state.db, page.viewer.user_id);
+    check_text("q", &filters.q, NAME_CHARS_MAX).map_err(invalid)?;
+    let unfolded = || EntityType::ALL.into_iter().filter(|one| !FOLDED.contains(one)).collect();
+    let filter = EntityFilter {
+        types: filters.entity_type.map_or_else(unfolded, |one| vec![one]),
+        text: Some(filters.q.clone()).filter(|q| !q.is_empty()),
+        sort: filters.sort,
+        limit: filters.shown as i64,
     };
-    let heading = match page.total {
+    let list = entities::page(db, user, &filter).await.map_err(database)?;
+    let settings = settings::of(db, user).await.map_err(database)?;
+    let is_read_only = is_browser_read_only(db).await.map_err(database)?;
+    Ok((Arc::new(list), settings, !is_read_only))
+}
+
+#[derive(Deserialize)]
+pub struct EntitySettingsForm {
+    by_rules: Field,
+    by_model: Field,
+    in_search: Field,
+}
+
+pub async fn change_settings(Posted(posted, form): Posted<EntitySettingsForm>) -> Response {
+    let attempt = async {
+        let form = form?;
+        let wanted = EntitySettings {
+            by_rules: form.by_rules.is_checked(),
+            by_model: form.by_model.is_checked(),
+            in_search: form.in_search.is_checked(),
+            is_full: false,
+        };
+        settings::save(&posted.state.db, posted.user(), wanted).await?;
+        Ok(done(FormName::EntitySettings, "Saved."))
+    };
+    posted.respond(show, PATH, FormName::EntitySettings, attempt.await).await
+}
+
+pub fn entity_error(error: EntityError) -> PageError {
+    match error {
+        EntityError::Database(error) => database(error),
+        error => PageError { is_invalid: true, sentence: sentence(&error.to_string()) },
+    }
+}
+
+/// `field` is the field to blame.
+fn entity_problem(error: EntityError, field: Option<&str>) -> Problem {
+    let said = sentence(&error.to_string());
+    let (status, code) = match error {
+        EntityError::Invalid(invalid) => return invalid.into(),
+        EntityError::Database(error) => return error.into(),
+        EntityError::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
+        EntityError::NoSuchName(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_entity"),
+        EntityError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
+    };
+    Problem { field: field.map(str::to_owned), ..Problem::new(status, code, said) }
+}
+
+/// "1 mention", "1,234 mentions"
+fn mentions(n: i64) -> String {
+    match n {
+        1 => "1 mention".to_owned(),
+        n => format!("{} mentions", count(n)),
+    }
+}
+
+#[component]
+fn EntitiesPage(
+    list: Arc<EntityList>,
+    filters: EntityFilters,
+    settings: EntitySettings,
+    can_manage: bool,
+) -> impl IntoView {
+    let order = match filters.sort {
+        EntityOrder::Mentions => "most mentioned first",
+        EntityOrder::Name => "by name",
+        EntityOrder::LastSeen => "most recently seen first",
+    };
+    let heading = match list.total {
         0 => "No entities".to_owned(),
         1 => "1 entity".to_owned(),
         n => format!("{} entities, {order}", count(n)),
     };
-    let more = page.has_more.then(|| more_of(&filters));
-    let rows = if page.rows.is_empty() {
+    let more = (list.total > filters.shown as i64).then(|| more_of(&filters));
+    let rows = if list.entities.is_empty() {
         view! {
             <div class="nothing">
                 <p class="first-words">"No entity matches."</p>
@@ -61,7 +149,7 @@ fn Found(page: EntitiesPage, filters: EntityFilters) -> impl IntoView {
         }
         .into_any()
     } else {
-        view! { <Table rows=page.rows /> }.into_any()
+        view! { <Table rows=list.entities.clone() /> }.into_any()
     };
     view! {
         <div class="page">
@@ -70,8 +158,8 @@ fn Found(page: EntitiesPage, filters: EntityFilters) -> impl IntoView {
                 "The people, projects, organizations and places that your memories name. "
                 <a href="/graph">"See how they are connected"</a>
             </p>
-            <Same pairs=page.pairs total=page.pairs_total is_manageable=page.is_manageable />
-            <Narrow types=page.types filters />
+            <PossibleDuplicates pairs=list.pairs.clone() total=list.pairs_total can_manage />
+            <Narrow by_type=list.by_type.clone() filters />
             <section id="results" class="results" aria-labelledby="count">
                 <h2 id="count" class="count">
                     {heading}
@@ -79,35 +167,40 @@ fn Found(page: EntitiesPage, filters: EntityFilters) -> impl IntoView {
                 {rows}
                 {more}
             </section>
-            <Settings settings=page.settings />
+            <Settings settings />
         </div>
     }
     .into_any()
 }
 
 #[component]
-fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoView {
-    let unfolded = types.iter().filter(|(slug, _)| !FOLDED.contains(slug));
+fn Narrow(by_type: Vec<(EntityType, i64)>, filters: EntityFilters) -> impl IntoView {
+    let unfolded = by_type.iter().filter(|(one, _)| !FOLDED.contains(one));
     let all = unfolded.map(|(_, n)| n).sum();
-    let link = |slug: Option<&'static str>, n: i64| {
-        let href = filters.with_type(slug).href();
-        let current = (filters.entity_type == slug).then_some("true");
+    let link = |entity_type: Option<EntityType>, n: i64| {
+        let href = filters.with_type(entity_type).href();
+        let current = (filters.entity_type == entity_type).then_some("true");
         view! {
             <li>
                 <a class="chip" href=href aria-current=current>
-                    {slug.unwrap_or("all")}
+                    {entity_type.map_or("all", EntityType::as_str)}
                     <span class="number">{count(n)}</span>
                 </a>
             </li>
         }
     };
+    let count_of = |one: EntityType| by_type.iter().find(|(found, _)| *found == one);
     let links: Vec<_> = [link(None, all)]
         .into_iter()
-        .chain(types.iter().map(|(slug, n)| link(Some(*slug), *n)))
+        .chain(
+            EntityType::ALL.into_iter().filter_map(count_of).map(|(one, n)| link(Some(*one), *n)),
+        )
         .collect();
     let sorts: Vec<Choice> =
-        [(EntitySort::Name, "By name"), (EntitySort::LastSeen, "Most recently seen first")]
-            .map(|(sort, words)| (sort.slug().to_owned(), words.to_owned(), filters.sort == sort))
+        [(EntityOrder::Name, "By name"), (EntityOrder::LastSeen, "Most recently seen first")]
+            .map(|(sort, words)| {
+                (order_slug(sort).to_owned(), words.to_owned(), filters.sort == sort)
+            })
             .to_vec();
     let reset = filters.is_narrowed().then(|| {
         view! {
@@ -116,8 +209,9 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
             </a>
         }
     });
-    let chosen =
-        filters.entity_type.map(|slug| view! { <input type="hidden" name="type" value=slug /> });
+    let chosen = filters
+        .entity_type
+        .map(|one| view! { <input type="hidden" name="type" value=one.as_str() /> });
     view! {
         <div class="filters">
             <form id="filters" method="get" action="/entities" role="search" autocomplete="off">
@@ -154,19 +248,19 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
 }
 
 #[component]
-fn Table(rows: Vec<EntityRow>) -> impl IntoView {
+fn Table(rows: Vec<Entity>) -> impl IntoView {
     let rows = rows.into_iter().map(|row| {
-        let seen = row.last_seen.map(|moment| view! { <When at=moment /> });
+        let seen = row.last_seen.map(|at| view! { <When at /> });
         view! {
             <tr data-row="">
                 <th scope="row">
-                    <a href=row.link.href() dir="auto">
-                        <Marked text=row.link.name.clone() />
+                    <a href=entity_path(row.id.0) dir="auto">
+                        <Marked text=row.name />
                     </a>
                     {row.is_user.then(|| view! { <StateBadge state="you" /> })}
                 </th>
                 <td>
-                    <TypeBadge item_type=row.link.entity_type.to_owned() />
+                    <TypeBadge item_type=row.entity_type.as_str().to_owned() />
                 </td>
                 <td class="number" data-label=unit(row.mentions, "mention", "mentions")>
                     {count(row.mentions)}
@@ -227,7 +321,8 @@ fn more_of(filters: &EntityFilters) -> AnyView {
 }
 
 #[component]
-fn Beginning(page: EntitiesPage) -> impl IntoView {
+fn Beginning(settings: EntitySettings) -> impl IntoView {
+    let line = naming_line(asked().state.public_url.as_str());
     view! {
         <div class="column">
             <h1>"Entities"</h1>
@@ -236,9 +331,9 @@ fn Beginning(page: EntitiesPage) -> impl IntoView {
                 lead="Here will be the people, projects, organizations and places that your memories name, and how they are connected. Names are found as memories are added."
                 by_hand="add a first memory"
                 caption="Add a memory that names somebody"
-                line=naming_line(&page.public_url)
+                line
             />
-            <Settings settings=page.settings />
+            <Settings settings />
         </div>
     }
     .into_any()
@@ -256,7 +351,7 @@ fn naming_line(url: &str) -> String {
 type Switch = (&'static str, &'static str, &'static str, bool);
 
 #[component]
-fn Settings(settings: EntitySettingsView) -> impl IntoView {
+fn Settings(settings: EntitySettings) -> impl IntoView {
     let form = asked().form.of(FormName::EntitySettings);
     let is_open = form.done.is_some() || form.error.is_some();
     let switches: [Switch; 3] = [

@@ -1,18 +1,23 @@
 //! Settings › Webhooks: addresses that are told what happens in the memory, how each does, and the form that adds one. A
 //! secret is shown in the answer to the form that made it, and never again.
 
-pub mod load;
-pub mod post;
-
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
 use crate::components::{Done, Field, FieldError, FormError, Paste, Section, StateBadge, When};
-use crate::forms::{FormName, FormState, NewToken};
-use crate::page::Page;
-use crate::view::{DeliveryRow, WebhookRow, WebhooksPage};
+use crate::forms::{
+    self, Attempt, FormName, FormState, NewToken, Outcome, Posted, Submission, done,
+};
+use crate::input::sentence;
+use crate::memories::feed::FeedEventType;
+use crate::page::{Page, asked, database};
+use crate::webhooks::{
+    DELIVERIES_KEPT, Delivery, NewWebhook, WEBHOOKS_MAX, Webhook, WebhookSecret, WebhookState,
+};
 
-pub const PATH: &str = "/settings/webhooks";
+const PATH: &str = "/settings/webhooks";
 /// Everything about a webhook that exists.
 const FORM: FormName = FormName::Webhooks;
 const NEW_FORM: FormName = FormName::Webhook;
@@ -38,21 +43,87 @@ def is_genuine(secret, headers, body):  # the body as bytes, as it came
     return any(hmac.compare_digest(one, 'v1,' + base64.b64encode(tag).decode()) for one in headers['webhook-signature'].split())";
 
 pub async fn show(page: Page) -> Response {
+    let found = page.state.webhooks.list(page.viewer.user_id).await.map_err(database);
     let form = page.form.clone();
-    let found = page.webhooks_view(&page.viewer).await;
-    page.render(Section::Webhooks, "Webhooks", PATH, found, move |page| {
-        view! { <Whole page form=form.clone() /> }.into_any()
+    page.render(Section::Webhooks, "Webhooks", PATH, found, move |webhooks| {
+        view! { <WebhooksPage webhooks form=form.clone() /> }.into_any()
     })
     .await
 }
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum WebhookForm {
+    Add { url: forms::Field, event: forms::Field, include_text: forms::Field },
+    Test { webhook: forms::Field<i64> },
+    Pause { webhook: forms::Field<i64> },
+    Resume { webhook: forms::Field<i64> },
+    Rotate { webhook: forms::Field<i64> },
+    Delete { webhook: forms::Field<i64> },
+}
+
+pub async fn change(Posted(posted, form): Posted<WebhookForm>) -> Response {
+    let name = match form {
+        Ok(WebhookForm::Add { .. }) => NEW_FORM,
+        _ => FORM,
+    };
+    let outcome = apply(&posted, form).await;
+    posted.respond(show, PATH, name, outcome).await
+}
+
+async fn apply(posted: &Submission, form: Result<WebhookForm, Problem>) -> Attempt {
+    let (webhooks, user) = (&posted.state.webhooks, posted.user());
+    match form? {
+        WebhookForm::Add { url, event, include_text } => {
+            let new = NewWebhook::parse(&url, &event, include_text.is_checked())?;
+            let secret = webhooks.create(user, &new).await?;
+            Ok(new_secret(new.url.to_string(), &secret))
+        }
+        WebhookForm::Test { webhook } => {
+            posted.state.throttles.check_test(user)?;
+            Ok(match webhooks.test(user, *webhook).await? {
+                Ok(status) => done(FORM, format!("The test was accepted with status {status}.")),
+                Err(why) => Outcome::from(FormState {
+                    error: Some(format!("The test failed: {}", sentence(&why.to_string()))),
+                    ..forms::page(FORM)
+                }),
+            })
+        }
+        WebhookForm::Pause { webhook } => {
+            webhooks.pause(user, *webhook).await?;
+            Ok(Outcome::Redirect)
+        }
+        WebhookForm::Resume { webhook } => {
+            webhooks.resume(user, *webhook).await?;
+            Ok(Outcome::Redirect)
+        }
+        WebhookForm::Rotate { webhook } => {
+            let (url, secret) = webhooks.rotate(user, *webhook).await?;
+            Ok(new_secret(url, &secret))
+        }
+        WebhookForm::Delete { webhook } => {
+            webhooks.delete(user, *webhook).await?;
+            Ok(done(FORM, "The webhook is deleted."))
+        }
+    }
+}
+
+/// The page shows the secret this once.
+fn new_secret(url: String, secret: &WebhookSecret) -> Outcome {
+    Outcome::from(FormState {
+        new_token: Some(NewToken { agent_name: url, token: secret.reveal().to_owned() }),
+        ..forms::page(NEW_FORM)
+    })
+}
+
 #[component]
-fn Whole(page: WebhooksPage, form: FormState) -> impl IntoView {
-    let is_first = page.webhooks.is_empty();
-    let is_full = page.webhooks.len() >= page.webhooks_max;
+fn WebhooksPage(webhooks: Vec<(Webhook, Vec<Delivery>)>, form: FormState) -> impl IntoView {
+    let is_first = webhooks.is_empty();
+    let is_full = webhooks.len() >= WEBHOOKS_MAX;
     let fresh = form.new_token.clone().map(|new| view! { <Fresh new /> });
-    let kept = page.deliveries_kept;
-    let rows = page.webhooks.into_iter().map(|webhook| view! { <One webhook kept /> });
+    let rows = webhooks
+        .into_iter()
+        .map(|(webhook, deliveries)| view! { <WebhookEntry webhook deliveries /> });
     let rows = rows.collect_view();
     let begin = is_first.then(|| {
         view! {
@@ -65,7 +136,7 @@ fn Whole(page: WebhooksPage, form: FormState) -> impl IntoView {
     let new = match is_full {
         true => view! {
             <p class="hint">
-                {format!("You have {} webhooks, which is the most. Delete one to add another.", page.webhooks_max)}
+                {format!("You have {} webhooks, which is the most. Delete one to add another.", WEBHOOKS_MAX)}
             </p>
         }
         .into_any(),
@@ -106,30 +177,33 @@ fn Fresh(new: NewToken) -> impl IntoView {
 }
 
 #[component]
-fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
+fn WebhookEntry(webhook: Webhook, deliveries: Vec<Delivery>) -> impl IntoView {
     let id = webhook.id;
-    let is_running = matches!(webhook.state, "on" | "failed");
-    let told = match webhook.events.len() {
-        n if n == EVENTS.len() => "all events".to_owned(),
-        _ => webhook.events.join(", "),
+    let is_on = webhook.state == WebhookState::On;
+    let state = match webhook.failing_since {
+        Some(_) if is_on => "failed",
+        _ => webhook.state.as_str(),
     };
-    let delivered = match webhook.delivered {
-        Some(moment) => view! { "last delivery " <When at=moment /> }.into_any(),
+    let events = match webhook.events.len() {
+        n if n == EVENTS.len() => "all events".to_owned(),
+        _ => webhook.events.into_iter().map(FeedEventType::as_str).collect::<Vec<_>>().join(", "),
+    };
+    let delivered = match webhook.delivered_at {
+        Some(at) => view! { "last delivery " <When at /> }.into_any(),
         None => "nothing delivered yet".into_any(),
     };
     let failing = webhook.failing_since.map(|since| {
-        let next = webhook
-            .next_try
-            .map(|moment| view! { " Next try " <When at=moment /> "." });
-        let off = (webhook.state == "off").then_some(
+        let next = webhook.next_try_at.map(|at| view! { " Next try " <When at /> "." });
+        let off = (webhook.state == WebhookState::Off).then_some(
             " It is switched off after 3 days of failures, or when the address asks for that. Resume it to try again.",
         );
         view! { <p class="problem">"Failing since " <When at=since /> "." {next} {off}</p> }
     });
-    let old = webhook.old_secret_until.map(|until| {
+    let now = asked().state.clock.now();
+    let old = webhook.old_secret_until.filter(|until| *until > now).map(|until| {
         view! { <p class="hint">"The old secret signs too; it ends " <When at=until /> "."</p> }
     });
-    let switch = match is_running {
+    let switch = match is_on {
         true => view! { <Act id action="pause" label="Pause" url=webhook.url.clone() /> },
         false => view! { <Act id action="resume" label="Resume" url=webhook.url.clone() /> },
     };
@@ -139,13 +213,13 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
                 <bdi class="break">{webhook.url.clone()}</bdi>
             </h2>
             <p class="badges">
-                <StateBadge state=webhook.state />
+                <StateBadge state />
             </p>
             <p class="token-facts">
-                <span>{told}</span>
+                <span>{events}</span>
                 <span>{if webhook.includes_text { "with text" } else { "without text" }}</span>
                 <span>{delivered}</span>
-                <span>"created " <When at=webhook.created /></span>
+                <span>"created " <When at=webhook.created_at /></span>
             </p>
             {failing}
             {old}
@@ -153,7 +227,7 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
                 <Act id action="test" label="Send a test" url=webhook.url.clone() />
                 {switch}
             </div>
-            <Deliveries rows=webhook.deliveries kept />
+            <Deliveries rows=deliveries />
             <Step
                 id
                 action="rotate"
@@ -221,7 +295,7 @@ fn Step(
 }
 
 #[component]
-fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
+fn Deliveries(rows: Vec<Delivery>) -> impl IntoView {
     if rows.is_empty() {
         return ().into_any();
     }
@@ -230,9 +304,9 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
             None => ("done", None),
             Some(why) => ("failed", Some(why)),
         };
-        let answer = match row.status.as_str() {
-            "" => format!("{} ms", row.took_ms),
-            status => format!("{status} in {} ms", row.took_ms),
+        let answer = match row.status {
+            None => format!("{} ms", row.took_ms),
+            Some(status) => format!("{status} in {} ms", row.took_ms),
         };
         view! {
             <tr>
@@ -248,7 +322,7 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
     view! {
         <details class="fold">
             <summary>"Last deliveries"</summary>
-            <p class="hint">{format!("The last {kept} are kept.")}</p>
+            <p class="hint">{format!("The last {DELIVERIES_KEPT} are kept.")}</p>
             <div class="table" tabindex="0" role="group" aria-label="Last deliveries">
                 <table>
                     <thead>

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::{PATH, show};
-use crate::endpoint::post::{EndpointFields, fill, test};
+use crate::endpoint::{EndpointFields, fill, test};
 use crate::forms::{Admin, Field, FormName, Posted, done};
 use crate::providers::settings::EndpointKind;
 

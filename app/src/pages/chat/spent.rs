@@ -1,18 +1,22 @@
 //! What was spent: today beside its cap, and the last 30 days, as a picture and as
 //! a table.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
+use time::macros::format_description;
 
 use crate::components::{Bar, Bars, Progress, calls, count};
-use crate::view::{ChatPage, DayTokens, PurposeView};
+use crate::providers::chat::{ChatOverview, ChatPurpose, DaySpend};
 use crate::words;
 
 #[component]
-pub fn Spent(page: ChatPage) -> impl IntoView {
-    let today = page.days.last().map_or(0, DayTokens::tokens);
-    let line = format!("{} of {} tokens today", count(today), count(page.cap));
-    let has_any = page.days.iter().any(|day| day.calls > 0);
-    let days = has_any.then(|| view! { <LastDays days=page.days purposes=page.purposes /> });
+pub fn Spent(overview: Arc<ChatOverview>) -> impl IntoView {
+    let (days, cap) = (&overview.days, overview.cap);
+    let today = days.last().map_or(0, tokens);
+    let line = format!("{} of {} tokens today", count(today), count(cap));
+    let has_any = days.iter().any(|day| day.calls > 0);
+    let days = has_any.then(|| view! { <LastDays days=days.clone() /> });
     view! {
         <section class="part" id="spent" aria-labelledby="spent-title">
             <h2 id="spent-title">"Usage"</h2>
@@ -20,7 +24,7 @@ pub fn Spent(page: ChatPage) -> impl IntoView {
                 label="Tokens today".to_owned()
                 done=today
                 failed=0
-                total=page.cap
+                total=cap
                 line
             />
             {match days {
@@ -40,25 +44,25 @@ pub fn Spent(page: ChatPage) -> impl IntoView {
 }
 
 #[component]
-fn LastDays(days: Vec<DayTokens>, purposes: Vec<PurposeView>) -> impl IntoView {
-    let first = days.first().map(|day| day.day.clone());
+fn LastDays(days: Vec<DaySpend>) -> impl IntoView {
+    let first = days.first().map(name_of);
     let summary = summary_of(&days);
-    let week = week_of(&days, &purposes);
+    let week = week_of(&days);
     let bars = days
         .iter()
         .map(|day| Bar {
-            title: format!("{}: {} tokens", day.day, count(day.tokens())),
-            parts: day.by_purpose.clone(),
+            title: format!("{}: {} tokens", name_of(day), count(tokens(day))),
+            parts: purposes().map(|purpose| spent_on(day, purpose)).collect(),
         })
         .collect();
     let rows = days
-        .into_iter()
+        .iter()
         .rev()
         .filter(|day| day.calls > 0)
         .map(|day| {
             view! {
                 <tr>
-                    <th scope="row">{day.day}</th>
+                    <th scope="row">{name_of(day)}</th>
                     <td class="number">{count(day.calls)}</td>
                     <td class="number">{count(day.failed_calls)}</td>
                     <td class="number">{count(day.tokens_in)}</td>
@@ -106,12 +110,10 @@ const WEEK_DAYS: usize = 7;
 /// Of the last seven days: a purpose, its tokens, and what all would have been without it.
 type OfWeek = (&'static str, &'static str, i64, i64);
 
-fn week_of(days: &[DayTokens], purposes: &[PurposeView]) -> Vec<OfWeek> {
+fn week_of(days: &[DaySpend]) -> Vec<OfWeek> {
     let week = &days[days.len().saturating_sub(WEEK_DAYS)..];
-    let titles = purposes.iter().map(|purpose| purpose.title);
-    let sums = titles.chain(["Earlier"]).enumerate().map(|(n, title)| {
-        let of_days = week.iter().filter_map(|day| day.by_purpose.get(n));
-        (title, of_days.sum::<i64>())
+    let sums = purposes().map(|purpose| {
+        (purpose.map_or("Earlier", title_of), week.iter().map(|day| spent_on(day, purpose)).sum())
     });
     let sums: Vec<(&'static str, i64)> = sums.collect();
     let all: i64 = sums.iter().map(|(_, tokens)| tokens).sum();
@@ -161,15 +163,46 @@ fn Week(week: Vec<OfWeek>) -> impl IntoView {
     .into_any()
 }
 
-fn summary_of(days: &[DayTokens]) -> String {
-    let sum = |of: fn(&DayTokens) -> i64| days.iter().map(of).sum::<i64>();
+/// "21 November"
+fn name_of(day: &DaySpend) -> String {
+    let format = format_description!("[day padding:none] [month repr:long]");
+    day.day.format(format).unwrap_or_default()
+}
+
+fn tokens(day: &DaySpend) -> i64 {
+    day.tokens_in + day.tokens_out
+}
+
+/// `None` is what was spent before purposes were recorded.
+fn purposes() -> impl Iterator<Item = Option<ChatPurpose>> {
+    ChatPurpose::ALL.into_iter().map(Some).chain([None])
+}
+
+fn spent_on(day: &DaySpend, purpose: Option<ChatPurpose>) -> i64 {
+    let of = day.by_purpose.iter().filter(|(of, _)| *of == purpose);
+    of.map(|(_, tokens)| tokens).sum()
+}
+
+pub fn title_of(purpose: ChatPurpose) -> &'static str {
+    match purpose {
+        ChatPurpose::Facts => "Reading sessions",
+        ChatPurpose::Enrichment => "Nightly entity reading",
+        ChatPurpose::Summary => "Summary",
+        ChatPurpose::Reflection => "Weekly reflection",
+        ChatPurpose::Dreaming => "Dreaming",
+        ChatPurpose::Evaluation => "Measuring a rebuild",
+    }
+}
+
+fn summary_of(days: &[DaySpend]) -> String {
+    let sum = |of: fn(&DaySpend) -> i64| days.iter().map(of).sum::<i64>();
     let failed = match sum(|day| day.failed_calls) {
         0 => String::new(),
         n => format!(", {} failed", count(n)),
     };
     format!(
         "{} tokens in {} and {}{failed}",
-        count(sum(DayTokens::tokens)),
+        count(sum(tokens)),
         calls(sum(|day| day.calls)),
         words::days(days.len())
     )
@@ -177,15 +210,17 @@ fn summary_of(days: &[DayTokens]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use time::macros::date;
+
     use super::*;
 
     #[test]
     fn the_picture_is_told_in_words() {
-        let day = DayTokens {
-            day: "1 May".to_owned(),
+        let day = DaySpend {
+            day: date!(2026 - 05 - 01),
             tokens_in: 1_200,
             tokens_out: 34,
-            by_purpose: vec![1_000, 0, 234, 0, 0],
+            by_purpose: vec![(Some(ChatPurpose::Facts), 1_000), (None, 234)],
             calls: 2,
             failed_calls: 1,
         };

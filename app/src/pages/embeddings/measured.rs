@@ -1,11 +1,15 @@
 //! What a rebuild did to how well the person's own memory is found: a small plot of before and
 //! now, with its figures as text beside it.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
-use super::PATH;
+use super::{EmbeddingsView, PATH, provider_name};
 use crate::components::{Progress, When, count};
-use crate::view::{EmbeddingsPage, EvaluationOffer, EvaluationView, FoundView, MeasuredView};
+use crate::evaluation::Measurement;
+use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
+use crate::evaluation::model::SideScores;
 
 const LOOK_SECONDS: u32 = 2;
 /// Questions in a hundred: less than this is chance.
@@ -13,22 +17,22 @@ const TELLING_PERCENT: f64 = 3.0;
 const PLACES: [&str; 3] = ["first", "Top 5", "Top 10"];
 
 #[component]
-pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
-    let is_under_way = matches!(page.evaluation, EvaluationView::UnderWay { .. });
-    let is_offered = matches!(page.evaluation, EvaluationView::Offered(_));
-    let is_idle = page.evaluation == EvaluationView::Idle;
-    let is_shown = page.is_enabled && (!is_idle || page.measured.is_some());
+pub fn MeasuredPart(page: Arc<EmbeddingsView>) -> impl IntoView {
+    use MeasurementState::{GivenUp, Measured, Nothing, Offered, UnderWay};
+    let measured = page.measured.clone();
+    let is_under_way = matches!(page.measurement, UnderWay { .. });
+    let is_offered = matches!(page.measurement, Offered(_));
+    let is_idle = matches!(page.measurement, Nothing | Measured);
+    let is_shown = page.overview.settings.enabled && (!is_idle || measured.is_some());
     let title = match is_offered {
         true => "Measure the effect of this change?",
         false => "Effect of the rebuild",
     };
-    let standing = match page.evaluation {
-        EvaluationView::Idle => ().into_any(),
-        EvaluationView::Offered(offer) => view! { <Offer offer /> }.into_any(),
-        EvaluationView::UnderWay { answers, total } => {
-            view! { <UnderWay answers total /> }.into_any()
-        }
-        EvaluationView::GivenUp(why) => view! {
+    let state = match page.measurement.clone() {
+        Nothing | Measured => ().into_any(),
+        Offered(offer) => view! { <Offer offer /> }.into_any(),
+        UnderWay { answers, total } => view! { <Answers answers total /> }.into_any(),
+        GivenUp(why) => view! {
             <p class="problem">
                 <strong>"It was not measured. "</strong>
                 {why}
@@ -37,14 +41,14 @@ pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
         .into_any(),
     };
     // What stands below is of another rebuild.
-    let earlier = (!is_idle && page.measured.is_some())
-        .then(|| view! { <h3>"Effect of an earlier rebuild"</h3> });
+    let earlier =
+        (!is_idle && measured.is_some()).then(|| view! { <h3>"Effect of an earlier rebuild"</h3> });
     let body = is_shown.then(|| {
         view! {
             <h2 id="measured-title">{title}</h2>
-            {standing}
+            {state}
             {earlier}
-            {page.measured.map(|measured| view! { <Plot measured /> })}
+            {measured.map(|measured| view! { <Plot measured /> })}
         }
     });
     view! {
@@ -62,8 +66,8 @@ pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
 }
 
 #[component]
-fn Offer(offer: EvaluationOffer) -> impl IntoView {
-    let cost = cost_of(&offer);
+fn Offer(offer: MeasurementOffer) -> impl IntoView {
+    let cost = cost_of(offer);
     view! {
         <p>
             "Questions are generated from your memories, and searched with the old embeddings and the new."
@@ -81,24 +85,26 @@ fn Offer(offer: EvaluationOffer) -> impl IntoView {
     .into_any()
 }
 
-fn cost_of(offer: &EvaluationOffer) -> String {
+fn cost_of(offer: MeasurementOffer) -> String {
+    let estimate = offer.estimate;
+    let count = |n: u64| count(n as i64);
     let asked = format!(
         "About {} questions, and about {} tokens at each of the two embedding models",
-        count(offer.questions),
-        count(offer.embedding_tokens)
+        count(estimate.questions),
+        count(estimate.embedding_tokens)
     );
-    match offer.by_model {
+    match estimate.by_model {
         0 => format!("{asked}."),
         by_model => format!(
             "{asked}; about {} tokens of your chat model, which writes {} of them.",
-            count(offer.chat_tokens),
+            count(estimate.chat_tokens),
             count(by_model)
         ),
     }
 }
 
 #[component]
-fn UnderWay(answers: i64, total: i64) -> impl IntoView {
+fn Answers(answers: i64, total: i64) -> impl IntoView {
     let line = match total {
         0 => "Generating the questions".to_owned(),
         total => format!("{} of {} answers", count(answers), count(total)),
@@ -113,8 +119,8 @@ fn UnderWay(answers: i64, total: i64) -> impl IntoView {
 }
 
 #[component]
-fn Plot(measured: MeasuredView) -> impl IntoView {
-    let questions = measured.questions;
+fn Plot(measured: Measurement) -> impl IntoView {
+    let questions = measured.asked.questions;
     let (now, before) = (&measured.now, measured.before.as_ref());
     let groups = [
         ("Search", now.found, before.map(|b| b.found)),
@@ -125,10 +131,11 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
         .into_iter()
         .collect_view();
     let has_before = measured.before.is_some();
-    let by_model = (measured.by_model > 0).then(|| {
-        format!(" {} of them were written by your chat model.", count(measured.by_model.into()))
+    let by_model = (measured.asked.by_model > 0).then(|| {
+        let by_model = count(measured.asked.by_model.into());
+        format!(" {by_model} of them were written by your chat model.")
     });
-    let took = (measured.embedding_tokens > 0).then(|| took(&measured));
+    let took = (measured.tokens.embedding > 0).then(|| took(&measured));
     view! {
         <p>{verdict(&measured)}</p>
         <table class="plot">
@@ -143,8 +150,8 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
             {bodies}
         </table>
         <p class="hint">
-            {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{before.name.clone()}</bdi> ". " })}
-            "Now: " <bdi>{measured.now.name.clone()}</bdi> ". "
+            {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{name_of(before)}</bdi> ". " })}
+            "Now: " <bdi>{name_of(&measured.now)}</bdi> ". "
             {format!("{} questions, each made from one of your memories without its most distinctive words.", count(questions.into()))}
             {by_model} " Measured " <When at=measured.at /> "." {took}
         </p>
@@ -152,10 +159,19 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
     .into_any()
 }
 
-fn took(measured: &MeasuredView) -> String {
+/// Whose vectors: "Your endpoint · nomic-embed-text".
+fn name_of(scores: &SideScores) -> String {
+    let provider = provider_name(scores.provider_type);
+    match scores.model.as_str() {
+        "" => provider.to_owned(),
+        model => format!("{provider} · {model}"),
+    }
+}
+
+fn took(measured: &Measurement) -> String {
     let vectors =
-        format!(" It used about {} tokens for embeddings", count(measured.embedding_tokens));
-    match measured.chat_tokens {
+        format!(" It used about {} tokens for embeddings", count(measured.tokens.embedding));
+    match measured.tokens.chat {
         0 => format!("{vectors}."),
         chat => format!("{vectors} and {} of your chat model.", count(chat)),
     }
@@ -208,8 +224,8 @@ fn bars(now: f64, before: Option<f64>) -> AnyView {
     .into_any()
 }
 
-fn verdict(measured: &MeasuredView) -> String {
-    let among_ten = |found: &FoundView| percent(found.found[2], measured.questions);
+fn verdict(measured: &Measurement) -> String {
+    let among_ten = |scores: &SideScores| percent(scores.found[2], measured.asked.questions);
     let now = among_ten(&measured.now);
     let Some(before) = measured.before.as_ref().map(among_ten) else {
         return format!(
@@ -217,7 +233,7 @@ fn verdict(measured: &MeasuredView) -> String {
         );
     };
     let change = now - before;
-    let (told, advice) = if change >= TELLING_PERCENT {
+    let (change, advice) = if change >= TELLING_PERCENT {
         ("Search finds more than before", "")
     } else if change <= -TELLING_PERCENT {
         (
@@ -228,33 +244,31 @@ fn verdict(measured: &MeasuredView) -> String {
         ("Search finds about as much as before", "")
     };
     format!(
-        "{told}: {now:.0} % of the questions find their memory in the top 10, before {before:.0} %.{advice}"
+        "{change}: {now:.0} % of the questions find their memory in the top 10, before {before:.0} %.{advice}"
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use time::OffsetDateTime;
 
+    use super::*;
+    use crate::evaluation::model::{AskedCounts, MeasurementTokens};
+    use crate::providers::ProviderType;
+
     fn verdict_of(now: i32, before: Option<i32>) -> String {
-        let found = |n| FoundView {
-            name: "a model".to_owned(),
+        let scores = |n| SideScores {
+            provider_type: ProviderType::Builtin,
+            model: "a model".to_owned(),
             found: [0, 0, n],
             found_by_meaning: [0; 3],
         };
-        verdict(&MeasuredView {
-            at: OffsetDateTime {
-                iso: String::new(),
-                exact: String::new(),
-                relative: String::new(),
-            },
-            questions: 50,
-            by_model: 0,
-            now: found(now),
-            before: before.map(found),
-            embedding_tokens: 0,
-            chat_tokens: 0,
+        verdict(&Measurement {
+            at: OffsetDateTime::UNIX_EPOCH,
+            asked: AskedCounts { items: 50, questions: 50, by_model: 0 },
+            now: scores(now),
+            before: before.map(scores),
+            tokens: MeasurementTokens::default(),
         })
     }
 

@@ -1,183 +1,21 @@
-//! The forms of Settings › Embeddings and of the admin page: save, test, confirm, cancel, retry, off and on.
-//! An entered key is sealed or sent to the endpoint, and never part of a response.
+//! The forms of the page Admin about embeddings. An entered key is sealed or sent to the endpoint, and never part of a response.
 
-use crate::words;
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use serde::Deserialize;
 
-use super::show;
-use crate::embedding::{Saved, SystemSaved, Texts};
-use crate::endpoint::load::host_port;
-use crate::endpoint::post::{EndpointFields, fill, test};
-use crate::evaluation::asked::RequestOutcome;
-use crate::forms::{Admin, Confirmation, FormName, FormState};
-use crate::forms::{Attempt, Field, Outcome, Posted, Submission, done, page};
+use super::{ask, in_words};
+use crate::embedding::SystemSaved;
+use crate::endpoint::{EndpointFields, fill, host_port, test};
+use crate::forms::{
+    Admin, Attempt, Confirmation, Field, FormName, Outcome, Posted, Submission, done,
+};
 use crate::pages::admin;
 use crate::providers::builtin::BuiltinModel;
-use crate::providers::settings::{EndpointForm, EndpointKind, EndpointPurpose};
-use keepsake_edge::error::Problem;
+use crate::providers::settings::{EndpointKind, EndpointPurpose};
+use crate::words;
 
-const SETTINGS: &str = "/settings/embeddings";
 const ADMIN: &str = "/admin";
-/// The staged value of a confirmation that switches embeddings on.
-const STAGED_ENABLE: &str = "enable";
-
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum EmbeddingsForm {
-    Fill { vendor: Field },
-    Test(EndpointFields),
-    Save(EndpointFields),
-    Confirm(EndpointFields),
-    Enable,
-    Disable,
-    Cancel,
-    Retry,
-    Measure,
-    Rebuild,
-    EmbedKeys,
-}
-
-pub async fn settings(Posted(posted, form): Posted<EmbeddingsForm>) -> Response {
-    use EmbeddingsForm::{Confirm, Fill, Save, Test};
-    let name = match form {
-        Ok(Fill { .. } | Test(_) | Save(_) | Confirm(_)) => FormName::Embeddings,
-        _ => FormName::Progress,
-    };
-    let outcome = change_settings(&posted, form).await;
-    posted.respond(show, SETTINGS, name, outcome).await
-}
-
-async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Problem>) -> Attempt {
-    // With the job timeout, since a rebuild inserts a row per memory.
-    let embeddings = posted.state.embeddings.for_jobs();
-    let user = posted.user();
-    let sentence = match form? {
-        EmbeddingsForm::Fill { vendor } => {
-            return fill(FormName::Embeddings, EndpointKind::OwnEmbeddings, &vendor);
-        }
-        EmbeddingsForm::Test(fields) => {
-            return test(posted, FormName::Embeddings, embeddings.test_own(user, &fields.form()))
-                .await;
-        }
-        EmbeddingsForm::Save(fields) => {
-            let saved = embeddings.save(user, &fields.form(), false).await?;
-            return Ok(show_saved(posted, &fields.form(), saved));
-        }
-        EmbeddingsForm::Confirm(fields) if fields.form().staged == STAGED_ENABLE => {
-            embeddings.set_enabled(user, true, true).await?;
-            return Ok(Outcome::Redirect);
-        }
-        EmbeddingsForm::Confirm(fields) => {
-            let saved = embeddings.save(user, &fields.form(), true).await?;
-            return Ok(show_saved(posted, &fields.form(), saved));
-        }
-        EmbeddingsForm::Enable => {
-            let enabled = embeddings.set_enabled(user, true, false).await?;
-            return Ok(show_enabled(enabled));
-        }
-        EmbeddingsForm::Disable => {
-            embeddings.set_enabled(user, false, true).await?;
-            "Embeddings are off: search uses keywords only. Existing embeddings are kept."
-                .to_owned()
-        }
-        EmbeddingsForm::Cancel => match embeddings.cancel_rebuild(user).await? {
-            true => "The rebuild is cancelled. Search keeps the old embeddings.".to_owned(),
-            false => "No rebuild was under way.".to_owned(),
-        },
-        EmbeddingsForm::Retry => match embeddings.retry(user).await? {
-            1 => "1 text will be embedded again.".to_owned(),
-            many => format!("{} texts will be embedded again.", words::count(many as i64)),
-        },
-        EmbeddingsForm::Measure => {
-            let evaluation = posted.state.for_jobs().evaluation;
-            match evaluation.ask_for(user).await? {
-                RequestOutcome::Begun => return Ok(Outcome::Redirect),
-                answer => answer.sentence().to_owned(),
-            }
-        }
-        EmbeddingsForm::Rebuild => {
-            embeddings.rebuild(user).await?;
-            return Ok(Outcome::Redirect);
-        }
-        EmbeddingsForm::EmbedKeys => {
-            let again = embeddings.embed_keys(user).await?;
-            format!("{} will be embedded again, with key.", words::memories(again as i64))
-        }
-    };
-    Ok(done(FormName::Progress, sentence))
-}
-
-fn show_enabled(enabled: Saved) -> Outcome {
-    let Saved::AskFirst { texts, kept, .. } = enabled else {
-        return Outcome::Redirect;
-    };
-    let sentence = format!(
-        "Your embeddings were created with other settings: {} will be rebuilt. {}Search uses keywords only until then.",
-        in_words(texts),
-        known(kept),
-    );
-    Outcome::from(FormState {
-        confirm: Some(Confirmation {
-            sentence,
-            items: texts.total(),
-            users: None,
-            staged: STAGED_ENABLE.to_owned(),
-        }),
-        ..page(FormName::Embeddings)
-    })
-}
-
-fn show_saved(posted: &Submission, form: &EndpointForm<'_>, saved: Saved) -> Outcome {
-    match saved {
-        Saved::InForce => done(FormName::Embeddings, "Saved."),
-        Saved::Rebuilding { .. } => Outcome::Redirect,
-        Saved::AskFirst { texts, kept, staged } => {
-            let sentence = format!(
-                "{} will be rebuilt with {}. {}Search uses the old embeddings until the new ones are complete.",
-                in_words(texts),
-                target(form),
-                known(kept),
-            );
-            let confirm = Confirmation { sentence, items: texts.total(), users: None, staged };
-            ask(posted, FormName::Embeddings, confirm)
-        }
-    }
-}
-
-/// Such as "nomic-embed-text at localhost:11434".
-fn target(form: &EndpointForm<'_>) -> String {
-    let host = host_port(form.url);
-    match (form.own_enabled, form.model.trim()) {
-        (true, "") => host,
-        (true, model) => format!("{model} at {host}"),
-        _ => "the provider that comes next".to_owned(),
-    }
-}
-
-/// The form again, with what has to be confirmed.
-fn ask(posted: &Submission, name: FormName, confirm: Confirmation) -> Outcome {
-    Outcome::from(FormState {
-        values: posted.fields.values(),
-        confirm: Some(confirm),
-        ..page(name)
-    })
-}
-
-fn in_words(texts: Texts) -> String {
-    words::texts(texts.memories, texts.from_messages)
-}
-
-/// A sentence about embeddings that still exist, or nothing.
-fn known(kept: i64) -> String {
-    match kept {
-        0 => String::new(),
-        1 => "The embedding of 1 still exists and is used again. ".to_owned(),
-        many => {
-            format!("The embeddings of {} still exist and are used again. ", words::count(many))
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

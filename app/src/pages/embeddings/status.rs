@@ -1,21 +1,25 @@
 //! Who makes the vectors, how far they are, what search uses meanwhile, and the
 //! buttons that start, stop and repeat the work.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
-use super::PATH;
+use super::{EmbeddingsView, PATH, in_words, missing_model, provider_name};
 use crate::components::{
-    Effective, Facts, FoldedStep, Progress, SwitchedOff, When, count, memories, rate, some_texts,
-    space_facts, texts, time_left, with_code,
+    EffectiveModel, Facts, FoldedStep, LateView, Progress, SpaceView, SwitchedOff, When, count,
+    memories, rate, some_texts, space_facts, time_left, with_code,
 };
-use crate::view::{EmbeddingCounts, EmbeddingsPage, FailedItem, Rebuild};
+use crate::embedding::RebuildProgress;
+use crate::embedding::model::{FailedEmbedding, Space};
+use crate::endpoint::model_name;
 
 /// How often the island looks again: while things move, and while an endpoint is out.
 const LOOK_SECONDS: u32 = 1;
 const LOOK_SECONDS_IN_TROUBLE: u32 = 5;
 
 #[component]
-pub fn Status(page: EmbeddingsPage) -> impl IntoView {
+pub fn Status(page: Arc<EmbeddingsView>) -> impl IntoView {
     let look_again = page.is_working().then_some(match page.problem {
         None => LOOK_SECONDS,
         Some(_) => LOOK_SECONDS_IN_TROUBLE,
@@ -28,9 +32,11 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             </p>
         }
     });
-    let missing = page.missing_model.clone().filter(|_| page.problem.is_none()).map(|missing| {
+    let missing = page.overview.missing_model.filter(|_| page.problem.is_none()).map(|model| {
+        let missing = missing_model(model);
         view! { <p class="problem">{with_code(&missing)} " Until then it makes no embeddings."</p> }
     });
+    let effective = page.overview.effective.settings();
     view! {
         <section
             class="part status"
@@ -38,7 +44,14 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             data-look-again=look_again
             aria-labelledby="effective"
         >
-            <Effective effective=page.effective.clone() state=state_of(&page) />
+            <EffectiveModel
+                state=state_of(&page)
+                name=page.name
+                reason=page.reason.clone()
+                endpoint=effective.map(|settings| settings.endpoint.clone())
+                dimensions=dimensions_of(&page)
+                learned=page.overview.learned.join("; ")
+            />
             {missing}
             {problem}
             <HowFar page=page.clone() />
@@ -47,38 +60,38 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
     .into_any()
 }
 
-fn state_of(page: &EmbeddingsPage) -> &'static str {
-    let has_provider = page.effective.model.is_some();
+/// Of the effective settings, once they have made a vector.
+fn dimensions_of(page: &EmbeddingsView) -> Option<i32> {
+    let wanted = page.overview.effective.settings()?;
+    let building = page.overview.rebuild.as_ref().map(|rebuild| &rebuild.space);
+    let mut spaces = [building, page.overview.serving.as_ref()].into_iter().flatten();
+    let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
+    spaces.find(of_these).and_then(|space| space.dimensions)
+}
+
+fn state_of(page: &EmbeddingsView) -> &'static str {
+    let (overview, counts) = (&page.overview, page.overview.counts);
     match page {
-        page if !page.is_enabled || !has_provider => "off",
-        page if page.problem.is_some() || page.missing_model.is_some() => "waiting",
-        page if page.rebuild.is_some() => "rebuilding",
-        page if page.counts.ready + page.counts.failed < page.counts.total => "preparing",
-        page if page.counts.failed > 0 => "failed",
+        page if !overview.settings.enabled || !page.has_provider() => "off",
+        page if page.problem.is_some() || overview.missing_model.is_some() => "waiting",
+        _ if overview.rebuild.is_some() => "rebuilding",
+        _ if counts.ready + counts.failed < overview.texts.total() => "preparing",
+        _ if counts.failed > 0 => "failed",
         _ => "ready",
     }
 }
 
-fn failed_of(page: &EmbeddingsPage) -> i64 {
-    page.rebuild.as_ref().map_or(page.counts.failed, |rebuild| rebuild.failed)
-}
-
-fn all_texts(counts: &EmbeddingCounts) -> String {
-    texts(counts.total - counts.from_messages, counts.from_messages)
-}
-
 #[component]
-fn HowFar(page: EmbeddingsPage) -> impl IntoView {
-    let counts = page.counts;
-    if let Some(rebuild) = page.rebuild {
-        let is_stuck = page.problem.is_some();
-        let from_messages = counts.from_messages;
-        return view! { <Rebuilding rebuild from_messages is_stuck /> }.into_any();
+fn HowFar(page: Arc<EmbeddingsView>) -> impl IntoView {
+    let (counts, texts) = (page.overview.counts, page.overview.texts);
+    if let Some(rebuild) = &page.overview.rebuild {
+        return rebuilding(rebuild, texts.from_messages, page.problem.is_some());
     }
-    if !page.is_enabled || page.effective.model.is_none() {
+    if !page.overview.settings.enabled || !page.has_provider() {
         return ().into_any();
     }
-    if counts.total == 0 {
+    let total = texts.total();
+    if total == 0 {
         return view! {
             <p class="hint">
                 "No memories yet. Each is embedded shortly after it is added; "
@@ -88,8 +101,8 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
         .into_any();
     }
     let mut line = match counts.ready {
-        ready if ready == counts.total => format!("All {} ready", all_texts(&counts)),
-        ready => format!("{} of {} ready", count(ready), all_texts(&counts)),
+        ready if ready == total => format!("All {} ready", in_words(texts)),
+        ready => format!("{} of {} ready", count(ready), in_words(texts)),
     };
     if counts.pending > 0 {
         line += &format!(" · {} pending", count(counts.pending));
@@ -102,38 +115,39 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
             label="Embeddings ready".to_owned()
             done=counts.ready
             failed=counts.failed
-            total=counts.total
+            total
             line
         />
     }
     .into_any()
 }
 
-#[component]
-fn Rebuilding(rebuild: Rebuild, from_messages: i64, is_stuck: bool) -> impl IntoView {
-    let total = some_texts(rebuild.total, from_messages);
-    let mut line = format!("{} of {total}", count(rebuild.done));
-    if rebuild.failed > 0 {
-        line += &format!(" · {} failed", count(rebuild.failed));
+fn rebuilding(rebuild: &RebuildProgress, from_messages: i64, is_stuck: bool) -> AnyView {
+    let (counts, endpoint) = (rebuild.counts, &rebuild.space.settings.endpoint);
+    let total = some_texts(counts.total(), from_messages);
+    let mut line = format!("{} of {total}", count(counts.ready));
+    if counts.failed > 0 {
+        line += &format!(" · {} failed", count(counts.failed));
     }
     // While nothing moves, a rate of before would mislead.
     if let Some(per_second) = rebuild.rate_per_second.filter(|_| !is_stuck) {
         line += &format!(" · {}", rate(per_second));
     }
-    if let Some(seconds) = rebuild.seconds_left.filter(|_| !is_stuck) {
-        line += &format!(" · {}", time_left(seconds));
+    if let Some(left) = rebuild.left.filter(|_| !is_stuck) {
+        line += &format!(" · {}", time_left(left.whole_seconds()));
     }
     view! {
         <div class="rebuild">
             <p>
-                "Rebuilding with " <bdi class="theme">{rebuild.model}</bdi> " · " {rebuild.provider}
-                " · started " <When at=rebuild.started />
+                "Rebuilding with " <bdi class="theme">{model_name(endpoint)}</bdi> " · "
+                {provider_name(endpoint.provider_type)} " · started "
+                <When at=rebuild.started_at />
             </p>
             <Progress
                 label="Rebuild".to_owned()
-                done=rebuild.done
-                failed=rebuild.failed
-                total=rebuild.total
+                done=counts.ready
+                failed=counts.failed
+                total=counts.total()
                 line
             />
             <form class="actions" method="post" action=PATH>
@@ -150,11 +164,13 @@ fn Rebuilding(rebuild: Rebuild, from_messages: i64, is_stuck: bool) -> impl Into
 /// The first of those that failed, each with its sentence. Apart from the
 /// progress, so that nothing moves when the first one fails.
 #[component]
-pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
-    let failed = failed_of(&page);
-    let is_shown = failed > 0 && page.is_enabled;
-    let title = format!("{} failed", some_texts(failed, page.counts.from_messages));
-    let body = is_shown.then(|| failed_list(page.failures, failed, title));
+pub fn Failures(page: Arc<EmbeddingsView>) -> impl IntoView {
+    let overview = &page.overview;
+    let counts = overview.rebuild.as_ref().map_or(overview.counts, |rebuild| rebuild.counts);
+    let failed = counts.failed;
+    let is_shown = failed > 0 && overview.settings.enabled;
+    let title = format!("{} failed", some_texts(failed, overview.texts.from_messages));
+    let body = is_shown.then(|| failed_list(overview.failures.clone(), failed, title));
     view! {
         <section
             class="failures"
@@ -169,14 +185,14 @@ pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
     .into_any()
 }
 
-fn failed_list(failures: Vec<FailedItem>, failed: i64, title: String) -> AnyView {
+fn failed_list(failures: Vec<FailedEmbedding>, failed: i64, title: String) -> AnyView {
     let beyond = failed - failures.len() as i64;
     let rows = failures
         .into_iter()
         .map(|item| {
             view! {
                 <li>
-                    <a href=format!("/memory/{}", item.id) dir="auto">
+                    <a href=format!("/memory/{}", item.item_id) dir="auto">
                         {item.snippet}
                     </a>
                     <p class="hint">{item.error}</p>
@@ -207,18 +223,19 @@ fn failed_list(failures: Vec<FailedItem>, failed: i64, title: String) -> AnyView
 
 /// What search compares with while, and until, new vectors are complete.
 #[component]
-pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
-    let is_empty = page.counts.ready == 0 && page.counts.total > 0;
-    let body = match page.serving {
+pub fn Serving(page: Arc<EmbeddingsView>) -> impl IntoView {
+    let overview = &page.overview;
+    let is_empty = overview.counts.ready == 0 && overview.texts.total() > 0;
+    let body = match page.serving() {
         Some(_) if is_empty => view! {
             <p>"Keyword search only, until the first embeddings are ready."</p>
         }
         .into_any(),
         Some(space) => view! {
-            <Facts facts=space_facts("Provider", space) />
+            <Facts facts=space_facts("Provider", space_view(space, page.late())) />
         }
         .into_any(),
-        None if page.rebuild.is_some() => view! {
+        None if overview.rebuild.is_some() => view! {
             <p>"Keywords, and the embeddings that are ready so far."</p>
         }
         .into_any(),
@@ -233,10 +250,22 @@ pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
     .into_any()
 }
 
+fn space_view(space: &Space, late: Option<LateView>) -> SpaceView {
+    let endpoint = &space.settings.endpoint;
+    SpaceView {
+        provider: provider_name(endpoint.provider_type).to_owned(),
+        model: model_name(endpoint),
+        dimensions: space.dimensions,
+        late,
+        since: space.activated_at.unwrap_or(space.created_at),
+    }
+}
+
 /// The steps that concern everything: each says what it will do before it does it.
 #[component]
-pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
-    if !page.is_enabled {
+pub fn Switches(page: Arc<EmbeddingsView>) -> impl IntoView {
+    let (overview, name) = (&page.overview, page.name);
+    if !overview.settings.enabled {
         return view! {
             <SwitchedOff
                 words="Search uses keywords only. Existing embeddings are kept; missing ones are created when you switch embeddings on."
@@ -246,17 +275,15 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
         }
         .into_any();
     }
-    let total = page.counts.total;
-    let can_rebuild = total > 0 && page.effective.model.is_some();
+    let can_rebuild = overview.texts.total() > 0 && page.has_provider();
     let title = if can_rebuild { "Rebuild, or switch off" } else { "Switch off" };
     let rebuild = can_rebuild.then(|| {
         view! {
             <FoldedStep
                 summary="Rebuild all embeddings"
                 words=format!(
-                    "{} will be embedded again by {}, including archived ones. Search uses the old embeddings until the new ones are complete.",
-                    all_texts(&page.counts),
-                    page.effective.name,
+                    "{} will be embedded again by {name}, including archived ones. Search uses the old embeddings until the new ones are complete.",
+                    in_words(overview.texts),
                 )
                 path=PATH
                 action="rebuild"
@@ -264,14 +291,13 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
             />
         }
     });
-    let keys = (page.without_key > 0 && page.effective.model.is_some()).then(|| {
-        let some = memories(page.without_key);
+    let keys = (overview.without_key > 0 && page.has_provider()).then(|| {
+        let some = memories(overview.without_key);
         view! {
             <FoldedStep
                 summary=format!("Embed {some} again, with key")
                 words=format!(
-                    "An earlier version left the key out of the embedding of {some}. {} embeds key and text, of archived ones too. Until that is done, search finds them by keywords only.",
-                    page.effective.name,
+                    "An earlier version left the key out of the embedding of {some}. {name} embeds key and text, of archived ones too. Until that is done, search finds them by keywords only.",
                 )
                 path=PATH
                 action="embed_keys"

@@ -1,27 +1,124 @@
-//! What a person decides about one entity: its name and type, that it is another, that it is two,
-//! that it stays. Folded at first; what was decided stands above, the latest with Undo.
+//! What a person decides about one entity: its name and type, that it is another, that it is two, that it stays. Folded at
+//! first; what was decided stands above, the latest with Undo.
 
+use axum::http::StatusCode;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
+use super::{entity_problem, mentions};
 use crate::address::entity_path;
-use crate::components::{ENTITY_TYPES, Field, FormError, Marked, When};
-use crate::forms::{FormName, FormState};
+use crate::components::{ENTITY_TYPES, Field, FormError, Marked, When, count};
+use crate::entities::{
+    self, Alias, DecisionRecord, Entity, EntityError, EntityId, decide, find_named,
+};
+use crate::forms::{self, Attempt, FormName, FormState, Outcome, Submission};
+use crate::memories::mentions::EntityType;
 use crate::page::asked;
-use crate::view::{EntityDecision, EntityName, EntityPage};
 
-use super::same::mentions;
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum EntityForm {
+    Rename { name: forms::Field, r#type: forms::Field },
+    Merge { with: forms::Field },
+    Split { names: forms::Field },
+    Protect,
+    Unprotect,
+    Undo { decision: forms::Field<i64> },
+}
+
+pub async fn apply(posted: &Submission, form: Result<EntityForm, Problem>) -> Attempt {
+    let ((db, user, now), entity) = (posted.context(), EntityId(posted.id()?));
+    let (decided, field) = match form {
+        Ok(EntityForm::Rename { name, r#type }) => {
+            let entity_type = EntityType::parse(&r#type).ok_or_else(unknown_type)?;
+            let name = posted.screened("name", &name).await?;
+            let renamed = decide::rename(db, user, entity, &name, entity_type, now);
+            (renamed.await, None)
+        }
+        Ok(EntityForm::Merge { with }) => {
+            // Checks that the entity exists before another is looked up by name.
+            let other = other_one(posted, entity, &with).await?;
+            match decide::merge(db, user, (entity, other), now).await {
+                Err(EntityError::NotFound(id)) if id == other && id != entity => {
+                    return Err(no_such_other(id));
+                }
+                merged => (merged, Some("with")),
+            }
+        }
+        Ok(EntityForm::Split { names }) => {
+            let split = decide::split(db, user, entity, &names.numbers(), now).await;
+            (split.map(|_| ()), Some("names"))
+        }
+        Ok(EntityForm::Protect) => (decide::protect(db, user, entity, true, now).await, None),
+        Ok(EntityForm::Unprotect) => (decide::protect(db, user, entity, false, now).await, None),
+        Ok(EntityForm::Undo { decision }) => {
+            exists(posted, entity).await?;
+            (decide::undo(db, user, entity, *decision, now).await, None)
+        }
+        Err(unknown) => {
+            exists(posted, entity).await?;
+            return Err(unknown);
+        }
+    };
+    decided.map_err(|error| entity_problem(error, field))?;
+    Ok(Outcome::Redirect)
+}
+
+/// Finds the other entity by its id or name.
+async fn other_one(posted: &Submission, entity: EntityId, text: &str) -> Result<EntityId, Problem> {
+    exists(posted, entity).await?;
+    if let Ok(id) = text.trim().parse() {
+        return Ok(EntityId(id));
+    }
+    let found = find_named(&posted.state.search, posted.user(), text).await;
+    found.map_err(|error| match error {
+        EntityError::Invalid(mut invalid) => {
+            invalid.field = "with".into();
+            invalid.into()
+        }
+        error => entity_problem(error, Some("with")),
+    })
+}
+
+async fn exists(posted: &Submission, entity: EntityId) -> Result<(), Problem> {
+    let found = entities::exists(&posted.state.db, posted.user(), entity).await;
+    match found? {
+        true => Ok(()),
+        false => Err(entity_problem(EntityError::NotFound(entity), None)),
+    }
+}
+
+fn no_such_other(id: EntityId) -> Problem {
+    let sentence = format!("There is no entity {id} in your memory.");
+    Problem {
+        field: Some("with".to_owned()),
+        ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_entity", sentence)
+    }
+}
+
+fn unknown_type() -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "unknown_type",
+        "`type` is not known; choose one from the list.",
+    )
+}
 
 #[component]
-pub fn Decisions(page: EntityPage) -> impl IntoView {
+pub fn Decisions(id: EntityId, decisions: Vec<DecisionRecord>, can_manage: bool) -> impl IntoView {
     let form = asked().form.of(FormName::Entity);
-    if page.decisions.is_empty() && form.error.is_none() {
+    if decisions.is_empty() && form.error.is_none() {
         return ().into_any();
     }
-    let (id, is_manageable) = (page.link.id, page.is_manageable);
-    let rows = page
-        .decisions
+    let can_undo = |one: &&DecisionRecord| one.undone_at.is_none() && one.event != "withdrawn";
+    let latest = decisions.iter().find(can_undo).map(|one| one.id);
+    let rows = decisions
         .into_iter()
-        .map(|decision| view! { <Decided id decision is_manageable /> })
+        .map(|decision| {
+            let can_undo = can_manage && latest == Some(decision.id);
+            view! { <Decision id decision can_undo /> }
+        })
         .collect_view();
     view! {
         <section class="part" id="decisions" aria-labelledby="decisions-title">
@@ -34,8 +131,9 @@ pub fn Decisions(page: EntityPage) -> impl IntoView {
 }
 
 #[component]
-fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoView {
-    let other = decision.other.map(|(other, name)| {
+fn Decision(id: EntityId, decision: DecisionRecord, can_undo: bool) -> impl IntoView {
+    let words = in_words(&decision);
+    let other = decision.other_id.zip(decision.other_name).map(|(other, name)| {
         view! {
             <a href=entity_path(other)>
                 <bdi>
@@ -48,14 +146,14 @@ fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoV
         true => "by you",
         false => "automatically",
     };
-    let undone = decision.undone.map(|moment| {
+    let undone = decision.undone_at.map(|at| {
         view! {
-            <span class="hint">"undone " <When at=moment /></span>
+            <span class="hint">"undone " <When at /></span>
         }
     });
-    let undo = (decision.can_undo && is_manageable).then(|| {
+    let undo = can_undo.then(|| {
         view! {
-            <form method="post" action=entity_path(id)>
+            <form method="post" action=entity_path(id.0)>
                 <input type="hidden" name="decision" value=decision.id />
                 <button type="submit" name="action" value="undo">
                     "Undo"
@@ -66,7 +164,7 @@ fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoV
     view! {
         <li>
             <span class="event">
-                <Marked text=decision.words />
+                <Marked text=words />
                 " "
                 {other}
             </span>
@@ -79,10 +177,31 @@ fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoV
     .into_any()
 }
 
+fn in_words(decision: &DecisionRecord) -> String {
+    match decision.event.as_str() {
+        "merged" => "Merged with".to_owned(),
+        "split" => "Split: some names went to".to_owned(),
+        "apart" => "Kept separate from".to_owned(),
+        "renamed" => match decision.detail["name"].as_str() {
+            Some(old) => format!("Renamed from {old}"),
+            None => "Renamed".to_owned(),
+        },
+        "withdrawn" => match decision.detail["names"].as_i64() {
+            Some(1) | None => "Withdrew a name that today's rules do not find".to_owned(),
+            Some(names) => {
+                format!("Withdrew {} names that today's rules do not find", count(names))
+            }
+        },
+        "protected" => "Protected".to_owned(),
+        "unprotected" => "Protection removed".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// Nothing of it where the browser is read-only.
 #[component]
-pub fn Manage(page: EntityPage) -> impl IntoView {
-    if !page.is_manageable {
+pub fn Manage(entity: Entity, names: Vec<Alias>, can_manage: bool) -> impl IntoView {
+    if !can_manage {
         return ().into_any();
     }
     let form = asked().form;
@@ -91,17 +210,17 @@ pub fn Manage(page: EntityPage) -> impl IntoView {
             form.form,
             Some(FormName::EntityRename | FormName::EntityMerge | FormName::EntitySplit)
         );
-    let id = page.link.id;
-    let split = (page.names.len() > 1).then(|| {
+    let id = entity.id;
+    let split = (names.len() > 1).then(|| {
         let form = form.of(FormName::EntitySplit);
-        view! { <Split id names=page.names.clone() form /> }
+        view! { <Split id names form /> }
     });
-    let protect = (!page.is_user).then(|| view! { <Protect id is_on=page.is_protected /> });
+    let protect = (!entity.is_user).then(|| view! { <Protect id is_on=entity.is_protected /> });
     view! {
         <details class="manage" id="manage" open=is_open>
             <summary>"Manage"</summary>
             <div class="manage-body entity-manage">
-                <Rename page=page.clone() form=form.of(FormName::EntityRename) />
+                <Rename entity form=form.of(FormName::EntityRename) />
                 <Merge id form=form.of(FormName::EntityMerge) />
                 {split}
                 {protect}
@@ -112,11 +231,9 @@ pub fn Manage(page: EntityPage) -> impl IntoView {
 }
 
 #[component]
-fn Rename(page: EntityPage, form: FormState) -> impl IntoView {
-    let form = form.or_saved(vec![
-        ("name", page.link.name.clone()),
-        ("type", page.link.entity_type.to_owned()),
-    ]);
+fn Rename(entity: Entity, form: FormState) -> impl IntoView {
+    let entity_type = entity.entity_type.as_str().to_owned();
+    let form = form.or_saved(vec![("name", entity.name), ("type", entity_type)]);
     let chosen = form.value("type");
     let types = ENTITY_TYPES.map(|slug| {
         view! {
@@ -126,7 +243,7 @@ fn Rename(page: EntityPage, form: FormState) -> impl IntoView {
         }
     });
     view! {
-        <form class="stack" method="post" action=entity_path(page.link.id)>
+        <form class="stack" method="post" action=entity_path(entity.id.0)>
             <h3>"Rename"</h3>
             <FormError form=form.clone() fields=&["name"] />
             <Field form name="name" label="Name" autocomplete="off" />
@@ -147,9 +264,9 @@ fn Rename(page: EntityPage, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Merge(id: i64, form: FormState) -> impl IntoView {
+fn Merge(id: EntityId, form: FormState) -> impl IntoView {
     view! {
-        <form class="stack" method="post" action=entity_path(id)>
+        <form class="stack" method="post" action=entity_path(id.0)>
             <h3>"Merge"</h3>
             <FormError form=form.clone() fields=&["with"] />
             <Field
@@ -170,7 +287,7 @@ fn Merge(id: i64, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Split(id: i64, names: Vec<EntityName>, form: FormState) -> impl IntoView {
+fn Split(id: EntityId, names: Vec<Alias>, form: FormState) -> impl IntoView {
     let chosen: Vec<String> = form.value("names").split(' ').map(str::to_owned).collect();
     let boxes = names
         .into_iter()
@@ -188,7 +305,7 @@ fn Split(id: i64, names: Vec<EntityName>, form: FormState) -> impl IntoView {
         })
         .collect_view();
     view! {
-        <form class="stack" method="post" action=entity_path(id)>
+        <form class="stack" method="post" action=entity_path(id.0)>
             <h3>"Split"</h3>
             <fieldset class="field">
                 <legend>"Names that belong to another entity"</legend>
@@ -207,7 +324,7 @@ fn Split(id: i64, names: Vec<EntityName>, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Protect(id: i64, is_on: bool) -> impl IntoView {
+fn Protect(id: EntityId, is_on: bool) -> impl IntoView {
     let (action, label, hint) = match is_on {
         true => (
             "unprotect",
@@ -221,7 +338,7 @@ fn Protect(id: i64, is_on: bool) -> impl IntoView {
         ),
     };
     view! {
-        <form class="decision" method="post" action=entity_path(id)>
+        <form class="decision" method="post" action=entity_path(id.0)>
             <div>
                 <button type="submit" name="action" value=action>
                     {label}

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
+use super::places::{HEIGHT, WIDTH};
+use super::{GraphNode, GraphTie};
+use crate::address::entity_path;
 use crate::components::{shape_of, without_unseen};
-use crate::view::{GraphNode, GraphTie};
 
 /// Of a name in the picture.
 const LABEL_CHARS_MAX: usize = 22;
@@ -39,7 +41,7 @@ pub fn Picture(nodes: Vec<GraphNode>, ties: Vec<GraphTie>) -> impl IntoView {
             view! { <Node node radius=radii[at] label /> }
         })
         .collect_view();
-    let frame = format!("0 0 {} {}", GraphNode::WIDTH, GraphNode::HEIGHT);
+    let frame = format!("0 0 {} {}", WIDTH, HEIGHT);
     view! {
         <svg id="graph-picture" class="graph-picture" viewBox=frame role="group" aria-labelledby="graph-caption">
             <g class="lines" aria-hidden="true">
@@ -57,7 +59,7 @@ fn radius(node: &GraphNode, size: f64) -> f64 {
 }
 
 /// All that connects two.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 struct LineBetween {
     one: usize,
     other: usize,
@@ -76,8 +78,8 @@ fn lines_of(ties: &[GraphTie]) -> Vec<LineBetween> {
 #[component]
 fn Line(one: GraphNode, other: GraphNode, line: LineBetween) -> impl IntoView {
     let name = |at: usize| match at == line.one {
-        true => &one.link.name,
-        false => &other.link.name,
+        true => &one.entity.name,
+        false => &other.entity.name,
     };
     let said: Vec<String> = line
         .ties
@@ -107,22 +109,23 @@ fn Line(one: GraphNode, other: GraphNode, line: LineBetween) -> impl IntoView {
 
 #[component]
 fn Node(node: GraphNode, radius: f64, label: &'static str) -> impl IntoView {
-    let name = without_unseen(&node.link.name);
+    let name = without_unseen(&node.entity.name);
+    let entity_type = node.entity.entity_type.as_str();
     let class = match node.is_center {
-        true => format!("node node-{} node-center", node.link.entity_type),
-        false => format!("node node-{}", node.link.entity_type),
+        true => format!("node node-{entity_type} node-center"),
+        false => format!("node node-{entity_type}"),
     };
     let place = format!("translate({} {})", round(node.x), round(node.y));
     // The shape is 12 by 12, and fits into the circle.
     let shape = format!("scale({}) translate(-6 -6)", round(radius / 9.5));
-    let title = format!("{name}, {}", node.link.entity_type);
+    let title = format!("{name}, {entity_type}");
     view! {
         <g transform=place>
-        <a class=class href=node.link.href()>
+        <a class=class href=entity_path(node.entity.id.0)>
             <title>{title}</title>
             <g class="node-face">
                 <circle r=round(radius) />
-                <path d=shape_of(node.link.entity_type) fill-rule="evenodd" transform=shape />
+                <path d=shape_of(entity_type) fill-rule="evenodd" transform=shape />
                 <text class=label y=round(radius + LETTER) text-anchor="middle">
                     {cut(&name)}
                 </text>
@@ -146,14 +149,14 @@ fn cut(name: &str) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Area {
+struct Rectangle {
     left: f64,
     top: f64,
     right: f64,
     bottom: f64,
 }
 
-impl Area {
+impl Rectangle {
     fn around(x: f64, y: f64, half_width: f64, half_height: f64) -> Self {
         Self {
             left: x - half_width,
@@ -174,22 +177,21 @@ impl Area {
 /// Which names are drawn at this scale: of the best connected first, each that covers no node, no
 /// name before it and no edge of the picture.
 fn labelled(nodes: &[GraphNode], radii: &[f64], scale: f64) -> Vec<bool> {
-    let faces: Vec<Area> = nodes
+    let faces: Vec<Rectangle> = nodes
         .iter()
         .zip(radii)
-        .map(|(node, r)| Area::around(node.x, node.y, r * scale, r * scale))
+        .map(|(node, r)| Rectangle::around(node.x, node.y, r * scale, r * scale))
         .collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|at| (!nodes[*at].is_center, std::cmp::Reverse(nodes[*at].degree), *at));
-    let mut taken: Vec<Area> = Vec::new();
+    let mut taken: Vec<Rectangle> = Vec::new();
     let mut drawn = vec![false; nodes.len()];
     for at in order {
         let (node, letter) = (&nodes[at], LETTER * scale);
-        let width = cut(&node.link.name).chars().count() as f64 * letter * 0.56;
+        let width = cut(&node.entity.name).chars().count() as f64 * letter * 0.56;
         let middle = node.y + (radii[at] + LETTER * 0.65) * scale;
-        let area = Area::around(node.x, middle, width / 2.0, letter * 0.55);
-        let is_inside =
-            area.left >= 0.0 && area.right <= GraphNode::WIDTH && area.bottom <= GraphNode::HEIGHT;
+        let area = Rectangle::around(node.x, middle, width / 2.0, letter * 0.55);
+        let is_inside = area.left >= 0.0 && area.right <= WIDTH && area.bottom <= HEIGHT;
         let covers_a_face = faces.iter().enumerate().any(|(n, f)| n != at && f.meets(&area));
         if is_inside && !covers_a_face && !taken.iter().any(|one| one.meets(&area)) {
             drawn[at] = true;
@@ -202,11 +204,23 @@ fn labelled(nodes: &[GraphNode], radii: &[f64], scale: f64) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::EntityLink;
+    use crate::entities::{Entity, EntityId};
+    use crate::memories::mentions::EntityType;
 
     fn node(name: &str, x: f64, degree: usize) -> GraphNode {
         GraphNode {
-            link: EntityLink { id: 1, name: name.to_owned(), entity_type: "person" },
+            entity: Entity {
+                id: EntityId(1),
+                name: name.to_owned(),
+                entity_type: EntityType::Person,
+                is_user: false,
+                is_protected: false,
+                summary: None,
+                mentions: 1,
+                first_seen: None,
+                last_seen: None,
+                relations: 1,
+            },
             is_center: false,
             degree,
             x,

@@ -1,6 +1,6 @@
 //! The operations, as the page `/docs` shows them: schemas as rows, and a call to paste.
 
-use app::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
+use app::docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 use serde_json::Value;
 
 use super::{Access, GROUPS, Operation, Published};
@@ -57,7 +57,6 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
         id: operation.id.to_owned(),
         method: operation.method.to_owned(),
         path: operation.path.clone(),
-        summary: operation.summary.clone(),
         // The full example is shown below.
         description: operation.description.split(" Example: ").take(1).collect(),
         access: match operation.access {
