@@ -12,6 +12,7 @@ pub use activity::PERIODS;
 pub use documents::{document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
 pub use sessions::{said_in, session_from};
+pub use users::UsersFilters;
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};

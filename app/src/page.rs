@@ -19,7 +19,7 @@ use leptos_axum::ResponseOptions;
 use time::OffsetDateTime;
 use url::form_urlencoded;
 
-use crate::accounts::{AccountError, Role, UserId, Viewer};
+use crate::accounts::{AccountError, Role, User, UserId, Viewer};
 use crate::components::{Frame, Section, Trouble};
 use crate::embedding::EmbeddingError;
 use crate::forms::FormState;
@@ -28,7 +28,6 @@ use crate::memories::{MemoryError, Trust};
 use crate::moment::{Moment, moment};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
-use crate::view::Account;
 
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,14 +76,9 @@ impl Asked {
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
     }
 
-    pub fn account(&self) -> Option<Account> {
+    pub fn account(&self) -> Option<&User> {
         match &self.visitor {
-            Visitor::SignedIn(signed_in) => Some(Account {
-                email: signed_in.0.email.clone(),
-                is_admin: signed_in.0.role == Role::Admin,
-                memory_enabled: signed_in.0.memory_enabled,
-                time_zone: signed_in.0.time_zone.name().to_owned(),
-            }),
+            Visitor::SignedIn(signed_in) => Some(&signed_in.0),
             Visitor::Stranger => None,
         }
     }
@@ -103,7 +97,7 @@ impl Asked {
         found: Result<T, PageError>,
         view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
     ) -> Response {
-        let (title, href, account) = (title.into(), href.into(), self.account());
+        let (title, href, account) = (title.into(), href.into(), self.account().cloned());
         let failed = found.as_ref().err().cloned();
         let mut response = document(self.clone(), move || {
             let (title, href) = (title.clone(), href.clone());

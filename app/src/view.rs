@@ -3,9 +3,7 @@
 //! shows it), so nothing secret can reach a page by accident.
 
 mod activity;
-mod backups;
 mod chat;
-mod consent;
 mod data;
 mod day;
 mod docs;
@@ -15,7 +13,6 @@ mod embeddings;
 mod endpoint;
 mod entities;
 mod fading;
-mod jobs;
 mod learned;
 mod lineage;
 mod manage;
@@ -23,10 +20,8 @@ mod related;
 mod sessions;
 mod storage;
 mod summary;
-mod teams;
 mod timeline;
 mod usage;
-mod users;
 mod webhooks;
 mod work;
 
@@ -34,9 +29,7 @@ use time::OffsetDateTime;
 
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
-pub use backups::{BackupRow, BackupsPage, Verification};
-pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
-pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
+pub use chat::{ChatPage, DayTokens, PurposeView};
 pub use data::{
     AboutPage, DataPage, ErasedKind, FoundAbout, FoundKind, FoundRow, ImportProgress, ImportState,
     ItemErasure, Receipt, RowCount,
@@ -51,9 +44,9 @@ pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
-    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage,
-    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView,
-    MeasuredView, QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
+    EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage, EvaluationOffer,
+    EvaluationView, FailedItem, FoundView, ItemEmbedding, LateView, MeasuredView, Rebuild,
+    ScoreParts, SpaceView, Why, WhySurface,
 };
 pub use endpoint::{EffectiveProvider, EndpointView, PresetView};
 pub use entities::{
@@ -62,10 +55,6 @@ pub use entities::{
     GraphTie, MentionedIn, RelationBar, RelationEnd, RelationSource, RelationState, RelationView,
 };
 pub use fading::{FadedRow, FadingPage, FadingRow, ItemStrength};
-pub use jobs::{
-    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
-    TroubleRow, VectorsView,
-};
 pub use learned::{LearnedPage, LearnedRow, ProposedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView, OutdatedMark};
 pub use manage::{Deletion, Undo};
@@ -74,31 +63,15 @@ pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,
 };
-pub use storage::{ServerStorage, StorageList, StorageView};
+pub use storage::StorageView;
 pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
-pub use teams::{JoinPage, TeamMate, TeamView};
 pub use timeline::{
     CalendarDay, DifferenceView, FactBar, HappeningRow, MemoryLine, StreamDay, TimelineFilters,
     TimelinePage,
 };
 pub use usage::{ThemeUse, UsagePage};
-pub use users::{
-    AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
-    ResetPage, UsersFilters, UsersPage,
-};
 pub use webhooks::{DeliveryRow, WebhookRow, WebhooksPage};
 pub use work::{Scheduled, Standing, Task, WorkPage};
-
-/// The person who is signed in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    pub email: String,
-    pub is_admin: bool,
-    /// Whether their agents may read and write memory.
-    pub memory_enabled: bool,
-    /// "Europe/Vienna"
-    pub time_zone: String,
-}
 
 /// A run of text, marked where a word of the query matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -395,92 +368,4 @@ pub struct ItemPage {
     pub erasure: ItemErasure,
     pub embedding: ItemEmbedding,
     pub why: Why,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct TokenRow {
-    pub id: i64,
-    /// "ks_…x7Qz"
-    pub hint: String,
-    pub scopes: Vec<String>,
-    pub created: OffsetDateTime,
-    pub expires: Option<OffsetDateTime>,
-    pub last_used: Option<OffsetDateTime>,
-    pub state: TokenState,
-    /// The program that was allowed by OAuth; `None`: a token that somebody copied.
-    pub client: Option<ConnectedClient>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenState {
-    Valid,
-    Expired,
-    Revoked,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentRow {
-    pub id: i64,
-    pub name: String,
-    /// It has a valid token, and called in the last minutes.
-    pub is_active: bool,
-    pub created: OffsetDateTime,
-    pub memory_enabled: bool,
-    /// single, core or full: the tools that it is told of.
-    pub profile: &'static str,
-    pub item_count: i64,
-    pub tokens: Vec<TokenRow>,
-    pub settings: Vec<AgentSetting>,
-    /// The same as JSON, without what is as the server has it.
-    pub settings_document: String,
-    pub team: TeamView,
-    /// The last time that its changes were undone, and since when: to take back.
-    pub undone: Option<(OffsetDateTime, OffsetDateTime)>,
-}
-
-/// A setting of an agent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentSetting {
-    pub name: &'static str,
-    pub label: &'static str,
-    pub hint: &'static str,
-    /// Empty: as the server has it.
-    pub value: String,
-    pub default: String,
-    /// What it may be, each with its words; a number where there are none.
-    pub choices: Vec<(&'static str, &'static str)>,
-}
-
-/// A product that remembers for users of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OperatorRow {
-    pub id: i64,
-    pub name: String,
-    pub created: OffsetDateTime,
-    pub users: i64,
-    pub users_max: i64,
-    /// The user whose memory all others fall back to, as it calls them.
-    pub pool: Option<String>,
-    pub tokens: Vec<TokenRow>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentsPage {
-    pub agents: Vec<AgentRow>,
-    pub public_url: String,
-    /// In the person's time zone, as a field for a date and a time has it.
-    pub a_day_ago: String,
-}
-
-/// What the sign-in page offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignInOffer {
-    /// Nobody has an account yet: the first one becomes the admin.
-    FirstAccount,
-    /// Accounts were made at the command line, none of them an admin's.
-    SignInOrFirstAdmin,
-    /// Accounts exist and sign-up is closed.
-    SignIn,
-    /// Accounts exist and anyone may make one.
-    SignInOrSignUp,
 }

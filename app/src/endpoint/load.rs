@@ -2,10 +2,10 @@
 
 use crate::view::{EffectiveProvider, EndpointView, PresetView};
 
-use crate::providers::EndpointUrl;
 use crate::providers::presets::{PRESETS, preset_of};
 use crate::providers::settings::{EndpointKind, EndpointSettings, Pace, SpaceSettings};
 use crate::providers::vendors::offering;
+use crate::providers::{EndpointUrl, ProviderType};
 
 fn endpoint_view(settings: &EndpointSettings, kind: EndpointKind) -> EndpointView {
     EndpointView {
@@ -61,6 +61,23 @@ pub(crate) fn embedding_endpoint_view(
         document_prefix: preset.prefixes().document,
     });
     EndpointView { presets: presets.collect(), ..view }
+}
+
+/// The API of a chat endpoint's host for embeddings, and its base address.
+pub(crate) fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
+    let url = chat.url.trim_end_matches('/');
+    let url = url.strip_suffix("/chat/completions").unwrap_or(url);
+    let url = url.strip_suffix("/api/chat").unwrap_or(url);
+    let may_embed = !url.is_empty() && chat.provider_type != ProviderType::Anthropic;
+    may_embed.then(|| EndpointSettings {
+        provider_type: match chat.provider_type {
+            ProviderType::Ollama => ProviderType::Ollama,
+            _ => ProviderType::Openai,
+        },
+        url: url.to_owned(),
+        key_header: chat.key_header.clone(),
+        ..EndpointSettings::default()
+    })
 }
 
 /// What a page says of an own endpoint that a restore has paused.

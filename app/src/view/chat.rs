@@ -53,13 +53,3 @@ pub struct PurposeView {
     /// Of the day's cap, in percent.
     pub share: i64,
 }
-
-/// What an admin has set for everybody.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SystemChatView {
-    pub endpoint: EndpointView,
-    /// Host and port, and the model; `None` where none is set.
-    pub in_force: Option<(String, String)>,
-    /// Tokens a person and day.
-    pub cap: i64,
-}

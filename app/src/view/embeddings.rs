@@ -1,9 +1,7 @@
-//! The types of Settings › Embeddings, of the admin page, and of what other
+//! The types of Settings › Embeddings, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::{
-    EffectiveProvider, EndpointView, JobsLine, OperatorRow, ServerStorage, SystemChatView,
-};
+use super::{EffectiveProvider, EndpointView};
 use time::OffsetDateTime;
 
 /// Where an item's vector stands in the space that search uses.
@@ -74,16 +72,6 @@ pub enum LateView {
         of: i64,
     },
     On,
-}
-
-/// What an admin has set, and how far it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LateSwitch {
-    pub is_on: bool,
-    /// Served by the builtin model …
-    pub users: i64,
-    /// … and those for whom it is as it was switched.
-    pub done: i64,
 }
 
 /// A building space on its way.
@@ -201,59 +189,6 @@ pub struct FoundView {
     pub name: String,
     pub found: [i32; 3],
     pub found_by_meaning: [i32; 3],
-}
-
-/// For admins alone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AdminPage {
-    /// The system's provider that is confirmed; its `provider` is the endpoint's host and port.
-    pub in_force: Option<SpaceView>,
-    /// A URL from `KEEPSAKE_LLAMACPP_URL` that waits to be confirmed.
-    pub offered: Option<String>,
-    /// What the form starts with: what is in force, else what is offered, else the host of
-    /// the chat model where nothing else makes vectors.
-    pub system: EndpointView,
-    pub chat: SystemChatView,
-    /// One sentence: the builtin model's files are missing.
-    pub missing_model: Option<String>,
-    pub builtin_enabled: bool,
-    pub exchange: BuiltinExchange,
-    pub late: LateSwitch,
-    /// The pages show memories and change none.
-    pub is_browser_read_only: bool,
-    pub storage: ServerStorage,
-    /// Each `host:port` with the name of its purpose.
-    pub allowed_endpoints: Vec<(String, String)>,
-    pub queue: QueueCounts,
-    pub jobs: JobsLine,
-    pub users: i64,
-    pub operators: Vec<OperatorRow>,
-    pub public_url: String,
-}
-
-/// From the English builtin model to the multilingual one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BuiltinExchange {
-    pub is_postponed: bool,
-    /// The English model's files are there.
-    pub can_postpone: bool,
-    /// Of the builtin model, and those of them whom the wanted one serves.
-    pub users: i64,
-    pub done: i64,
-}
-
-impl BuiltinExchange {
-    pub fn is_under_way(self) -> bool {
-        self.done < self.users
-    }
-}
-
-/// Of all users together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueCounts {
-    pub pending: i64,
-    pub failed: i64,
-    pub users_waiting: i64,
 }
 
 /// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.

@@ -1,4 +1,4 @@
-//! What is stored, in words of binary units: on Your data, Admin and Admin › Users.
+//! What is stored, in words of binary units: on Your data.
 
 use time::OffsetDateTime;
 
@@ -13,22 +13,4 @@ pub struct StorageView {
     pub parts: Vec<(&'static str, String)>,
     /// `None`: not yet.
     pub counted: Option<OffsetDateTime>,
-}
-
-/// Of the server, for admins.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServerStorage {
-    pub limit_mib: i64,
-    /// How much is free, of how much, and below what nothing is added.
-    pub disk: Option<String>,
-    pub is_disk_full: bool,
-}
-
-/// Who stores how much.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StorageList {
-    pub total: String,
-    pub limit: String,
-    /// An address or `operator: id`, and how much; the most first.
-    pub largest: Vec<(String, String)>,
 }

@@ -1,14 +1,12 @@
 //! Chat settings, as pages show them. No key comes in here, and none goes out.
 
-use crate::view::{ChatPage, DayTokens, EffectiveProvider, PurposeView, SystemChatView};
+use crate::view::{ChatPage, DayTokens, EffectiveProvider, PurposeView};
 use time::macros::format_description;
 
-use crate::endpoint::load::{
-    chat_endpoint_view, effective_view, host_port, model_name, own, paused_reason,
-};
+use crate::endpoint::load::{chat_endpoint_view, effective_view, own, paused_reason};
 use crate::page::{Page, PageError, chat_error};
 use crate::providers::chat::{ChatOverview, ChatPurpose, DaySpend};
-use crate::providers::settings::{Effective, SystemChatSettings};
+use crate::providers::settings::Effective;
 
 impl Page {
     pub async fn chat_view(&self) -> Result<ChatPage, PageError> {
@@ -60,18 +58,6 @@ impl Page {
             days: overview.days.iter().map(day_view).collect(),
             is_admin,
         }
-    }
-}
-
-pub(crate) fn system_view(system: &SystemChatSettings) -> SystemChatView {
-    let host = host_port(&system.endpoint.url);
-    let cap = system.daily_token_cap;
-    let mut endpoint = chat_endpoint_view(&system.endpoint);
-    endpoint.values.push(("daily_token_cap", crate::words::count(cap)));
-    SystemChatView {
-        endpoint,
-        in_force: (!host.is_empty()).then(|| (host, model_name(&system.endpoint))),
-        cap,
     }
 }
 

@@ -2,28 +2,23 @@
 
 use crate::view::EmbeddingState as StateView;
 use crate::view::{
-    AdminPage, BuiltinExchange, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage,
-    EndpointView, EvaluationOffer, EvaluationView, FailedItem, FoundView,
-    ItemEmbedding as ItemEmbeddingView, JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow,
-    QueueCounts, Rebuild as RebuildView, ScoreParts, ServerStorage, SpaceView,
+    EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointView,
+    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
+    LateView, MeasuredView, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use crate::embedding::model::{Space, StateCounts, TokenSigns};
 use crate::embedding::{
-    EmbeddingOverview, EmbeddingState, ItemEmbedding, PendingMemories, RebuildProgress,
-    SystemOverview, Texts,
+    EmbeddingOverview, EmbeddingState, ItemEmbedding, PendingMemories, RebuildProgress, Texts,
 };
-use crate::endpoint::load::{self, embedding_endpoint_view, host_port, model_name};
+use crate::endpoint::load::{self, embedding_endpoint_view, embeddings_beside, model_name};
 use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
 use crate::evaluation::model::SideScores;
 use crate::input::sentence;
 use crate::page::{Page, PageError, chat_error, database, embedding_error};
-use crate::pages::chat::load::system_view;
 use crate::providers::builtin::BuiltinModel;
-use crate::providers::settings::{
-    Effective, EndpointKind, EndpointSettings, SpaceSettings, SystemChatSettings,
-};
+use crate::providers::settings::{Effective, EndpointKind, EndpointSettings, SpaceSettings};
 use crate::providers::{BuiltinFlaw, ProviderType};
 use crate::search::Explanation;
 
@@ -193,74 +188,6 @@ impl Page {
         }
     }
 
-    pub(crate) fn admin_view(
-        &self,
-        system: SystemOverview,
-        chat: &SystemChatSettings,
-        users: i64,
-        operators: Vec<OperatorRow>,
-        (jobs, storage): (JobsLine, ServerStorage),
-        is_browser_read_only: bool,
-    ) -> AdminPage {
-        let settings = system.settings;
-        let is_unserved = settings.provider.is_none() && system.missing_model.is_some();
-        let of_chat = embeddings_beside(&chat.endpoint)
-            .filter(|_| is_unserved && system.offered.is_none())
-            .filter(|found| found.provider_type == ProviderType::Openai);
-        let is_from_chat = of_chat.is_some();
-        let shown = settings.provider.clone().unwrap_or_else(|| SpaceSettings {
-            endpoint: of_chat.unwrap_or_else(|| EndpointSettings {
-                url: system.offered.clone().unwrap_or_default(),
-                ..EndpointSettings::default()
-            }),
-            ..SpaceSettings::default()
-        });
-        AdminPage {
-            in_force: settings.provider.as_ref().map(|provider| SpaceView {
-                provider: host_port(&provider.endpoint.url),
-                model: model_name(&provider.endpoint),
-                dimensions: provider.dimensions,
-                late: None,
-                since: system.provider_since.unwrap_or(self.state.clock.now()),
-            }),
-            offered: system.offered,
-            system: EndpointView {
-                is_from_chat,
-                ..embedding_endpoint_view(&shown, settings.pace, EndpointKind::SystemEmbeddings)
-            },
-            chat: system_view(chat),
-            missing_model: system.missing_model.map(missing_model),
-            builtin_enabled: settings.builtin_enabled,
-            exchange: BuiltinExchange {
-                is_postponed: settings.builtin_model == BuiltinModel::English,
-                can_postpone: system.has_english_model,
-                users: system.builtin_users.all,
-                done: system.builtin_users.of_model,
-            },
-            late: LateSwitch {
-                is_on: settings.late_interaction,
-                users: system.builtin_users.all,
-                done: system.builtin_users.late,
-            },
-            is_browser_read_only,
-            storage,
-            allowed_endpoints: system
-                .allowed
-                .into_iter()
-                .map(|(host, port, purpose)| (format!("{host}:{port}"), purpose))
-                .collect(),
-            queue: QueueCounts {
-                pending: system.open.pending,
-                failed: system.open.failed,
-                users_waiting: system.open.pending_users,
-            },
-            jobs,
-            users,
-            operators,
-            public_url: self.state.public_url.as_str().to_owned(),
-        }
-    }
-
     fn space_view(&self, space: &Space, provider: &str) -> SpaceView {
         SpaceView {
             provider: provider.to_owned(),
@@ -372,23 +299,6 @@ fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointVi
     };
     let view = embedding_endpoint_view(&shown, settings.pace, EndpointKind::OwnEmbeddings);
     EndpointView { is_from_chat, ..load::own(view, settings.own_enabled) }
-}
-
-/// The API of a chat endpoint's host for embeddings, and its base address.
-fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
-    let url = chat.url.trim_end_matches('/');
-    let url = url.strip_suffix("/chat/completions").unwrap_or(url);
-    let url = url.strip_suffix("/api/chat").unwrap_or(url);
-    let may_embed = !url.is_empty() && chat.provider_type != ProviderType::Anthropic;
-    may_embed.then(|| EndpointSettings {
-        provider_type: match chat.provider_type {
-            ProviderType::Ollama => ProviderType::Ollama,
-            _ => ProviderType::Openai,
-        },
-        url: url.to_owned(),
-        key_header: chat.key_header.clone(),
-        ..EndpointSettings::default()
-    })
 }
 
 fn provider_name(provider_type: ProviderType) -> &'static str {
