@@ -17,6 +17,7 @@ pub use entities::{DEPTHS, EntityFilters, EntityLink, GraphFilters, entity_path,
 pub use memory::{MemoryFilters, StatusFilter};
 pub use sessions::{SessionFilters, said_in, session_from};
 pub use timeline::TimelineFilters;
+pub use users::UsersFilters;
 
 use crate::limits::{PAGE_SIZE, ROWS_MAX};
 

@@ -9,11 +9,10 @@ use leptos::prelude::*;
 use time::OffsetDateTime;
 use url::form_urlencoded;
 
-use crate::accounts::{Role, UserId};
+use crate::accounts::{User, UserId};
 use crate::clock::Zone;
 use crate::form::FormState;
 use crate::moment::{Moment, moment};
-use crate::view::Account;
 
 /// A request for a page that is open to all.
 #[derive(Clone)]
@@ -54,14 +53,9 @@ impl Asked {
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
     }
 
-    pub fn account(&self) -> Option<Account> {
+    pub fn account(&self) -> Option<&User> {
         match &self.visitor {
-            Visitor::SignedIn(signed_in) => Some(Account {
-                email: signed_in.0.email.clone(),
-                is_admin: signed_in.0.role == Role::Admin,
-                memory_enabled: signed_in.0.memory_enabled,
-                time_zone: signed_in.0.time_zone.name().to_owned(),
-            }),
+            Visitor::SignedIn(signed_in) => Some(&signed_in.0),
             Visitor::Stranger => None,
         }
     }

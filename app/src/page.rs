@@ -66,7 +66,7 @@ impl Asked {
         found: Result<T, PageError>,
         view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
     ) -> Response {
-        let (title, href, account) = (title.into(), href.into(), self.account());
+        let (title, href, account) = (title.into(), href.into(), self.account().cloned());
         let failed = found.as_ref().err().cloned();
         let mut response = document(self.clone(), move || {
             let (title, href) = (title.clone(), href.clone());

@@ -1,7 +1,18 @@
 //! The address of Admin › Users.
 
 use super::written;
-use crate::view::UsersFilters;
+
+/// `?q=&before=&operator=&external_id=`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsersFilters {
+    /// Part of an address.
+    pub q: String,
+    /// Where the page before this one ended.
+    pub before: Option<i64>,
+    /// With `external_id`: a user of an operator, to be found.
+    pub operator: Option<i64>,
+    pub external_id: String,
+}
 
 impl UsersFilters {
     /// Reads `q=…&before=…` (without the `?`). What it does not know, it passes over.

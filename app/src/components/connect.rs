@@ -5,8 +5,7 @@
 
 use leptos::prelude::*;
 
-use super::{Paste, When};
-use crate::view::{AgentRow, TokenState};
+use super::Paste;
 
 /// One client's tab: what to paste, and where.
 struct Recipe {
@@ -15,8 +14,6 @@ struct Recipe {
     pastes: Vec<(&'static str, String)>,
     note: &'static str,
 }
-
-const LOOK_AGAIN_SECONDS: u32 = 2;
 
 /// Where the token goes when it is not known any more.
 pub const TOKEN_PLACE: &str = "YOUR_TOKEN";
@@ -44,41 +41,6 @@ pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoVi
             <legend class="visually-hidden">"Connect with"</legend>
             {tabs.collect_view()}
         </fieldset>
-    }
-    .into_any()
-}
-
-/// When an agent called last, or that it has not called yet with its newest token: it turns by itself
-/// where it is watched (the island `LiveProgress`). Green only while it is at work.
-#[component]
-pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl IntoView {
-    let newest = agent.tokens.iter().find(|t| t.state == TokenState::Valid);
-    let is_waiting = newest.is_some_and(|token| token.last_used.is_none());
-    let uses = agent.tokens.iter().filter_map(|t| t.last_used);
-    let words = match (is_waiting, uses.max()) {
-        (true, _) => "Waiting for its first call…".into_any(),
-        (false, Some(moment)) => view! { "Last used " <When at=moment /> }.into_any(),
-        (false, None) => "No valid token".into_any(),
-    };
-    let look_again = (is_watched && is_waiting).then_some(LOOK_AGAIN_SECONDS);
-    view! {
-        <p
-            class="first-call"
-            data-live=format!("first-call-{}", agent.id)
-            data-look-again=look_again
-            data-waiting=is_waiting.then_some("")
-            data-now=agent.is_active.then_some("")
-        >
-            <span data-progress-line="">{words}</span>
-            {look_again
-                .map(|_| {
-                    view! {
-                        <noscript>
-                            " " <a href=format!("/agents?connect={}", agent.id)>"Look again"</a>
-                        </noscript>
-                    }
-                })}
-        </p>
     }
     .into_any()
 }

@@ -7,6 +7,7 @@ use super::{
     Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, StateBadge,
     TestReport,
 };
+use crate::accounts::Role;
 use crate::endpoint::{EndpointView, host_port, model_name};
 use crate::forms::FormState;
 use crate::page::asked;
@@ -57,7 +58,7 @@ pub fn OwnEndpoint(
     before: Option<AnyView>,
     after: Option<AnyView>,
 ) -> impl IntoView {
-    let is_admin = asked().account().is_some_and(|account| account.is_admin);
+    let is_admin = asked().account().is_some_and(|account| account.role == Role::Admin);
     let url_hint = match is_admin {
         true => "As an admin you can also use addresses in the server's network.",
         false => "A public address, or one that an admin allowed.",

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::{Shape, Shortcuts, shape_of, without_unseen};
+use crate::accounts::{Role, User};
 use crate::islands::Keyboard;
-use crate::view::Account;
 
 /// Where in the navigation a page stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,13 +80,13 @@ const ADMIN_PAGES: &[Link] = &[
 pub fn Frame(
     section: Section,
     title: String,
-    account: Option<Account>,
+    account: Option<User>,
     children: Children,
 ) -> impl IntoView {
     let viewer = account;
     let signed_in = viewer.is_some();
     // For a member it is as if the admins' pages were not there.
-    let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.is_admin);
+    let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.role == Role::Admin);
     let (section, title) = match section {
         Section::Admin | Section::Jobs | Section::Backups | Section::Users if !is_admin => {
             (Section::Elsewhere, "Not found".to_owned())
@@ -140,14 +140,14 @@ fn pages_within(section: Section) -> Option<(&'static str, &'static [Link])> {
     .find(|(_, links)| links.iter().any(|(target, ..)| *target == section))
 }
 
-fn navigation(section: Section, viewer: Account) -> impl IntoView {
+fn navigation(section: Section, viewer: User) -> impl IntoView {
     let within = pages_within(section).map_or(section, |(_, links)| links[0].0);
     let current = |target: Section| match target {
         target if target == section => Some("page"),
         target if target == within => Some("true"),
         _ => None,
     };
-    let admin = viewer.is_admin.then_some(ADMIN);
+    let admin = (viewer.role == Role::Admin).then_some(ADMIN);
     let links = LINKS.into_iter().chain(admin);
     let links = links.map(|(target, href, name)| entry(href, name, current(target)));
     view! {

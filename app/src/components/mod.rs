@@ -23,7 +23,6 @@ mod score;
 mod shortcuts;
 mod source_list;
 mod span;
-mod team;
 mod time;
 mod token;
 mod tool_choice;
@@ -36,7 +35,7 @@ pub use badge::{
     WordOf, retired_state, type_name,
 };
 pub use beginning::FirstSteps;
-pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
+pub use connect::{Connect, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;
 pub use day::{DayBanner, DayFields};
 pub use days::{Bar, Bars, OUTCOMES, calls};
@@ -58,7 +57,6 @@ pub use score::{Score, ScoreParts, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
 pub use span::{Axis, RelationBar, SpanBar};
-pub use team::Team;
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};
 pub use tool_choice::{ToolChoice, ToolSelect};

@@ -4,8 +4,10 @@
 use leptos::prelude::*;
 
 use super::{FieldError, StateBadge, When};
+use crate::accounts::model::{ConnectedClient, TokenRecord};
+use crate::accounts::oauth::RedirectUri;
 use crate::forms::FormState;
-use crate::view::{ConnectedClient, TokenRow, TokenState};
+use crate::page::asked;
 
 /// What a token can be allowed, and what that means.
 pub const SCOPES: [(&str, &str); 3] = [
@@ -25,20 +27,19 @@ const LIFETIMES: [(&str, &str); 4] =
 pub fn TokenEntry(
     /// Where its owner's tokens are: "/agents/7/tokens".
     path: String,
-    token: TokenRow,
+    token: TokenRecord,
 ) -> impl IntoView {
-    let state = match token.state {
-        TokenState::Valid => "valid",
-        TokenState::Expired => "expired",
-        TokenState::Revoked => "revoked",
+    let is_over = !token.is_valid(asked().state.clock.now());
+    let state = match token.revoked_at {
+        Some(_) => "revoked",
+        None if is_over => "expired",
+        None => "valid",
     };
-    let is_over = token.state != TokenState::Valid;
     if let Some(client) = token.client.clone() {
         return connection(path, token, client, state, is_over).into_any();
     }
-    let hint = token.hint.clone();
-    let revoke =
-        (token.state == TokenState::Valid).then(|| revocation(path, token.id, token.hint.clone()));
+    let hint = format!("ks_…{}", token.hint);
+    let revoke = (!is_over).then(|| revocation(path, token.id.0, hint.clone()));
     view! {
         <li class="token" data-over=is_over.then_some("")>
             <div class="token-name">
@@ -47,15 +48,15 @@ pub fn TokenEntry(
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
-                <span>"created " <When at=token.created /></span>
+                <span>"created " <When at=token.created_at /></span>
                 <span>
-                    {match token.last_used {
+                    {match token.last_used_at {
                         Some(moment) => view! { "used " <When at=moment /> }.into_any(),
                         None => "never used".into_any(),
                     }}
                 </span>
                 <span>
-                    {match token.expires {
+                    {match token.expires_at {
                         Some(moment) => view! { "expires " <When at=moment /> }.into_any(),
                         None => "never expires".into_any(),
                     }}
@@ -70,11 +71,13 @@ pub fn TokenEntry(
 /// A program that its person allowed in the browser (OAuth). Its token changes by itself, so none is shown.
 fn connection(
     path: String,
-    token: TokenRow,
+    token: TokenRecord,
     client: ConnectedClient,
     state: &'static str,
     is_over: bool,
 ) -> impl IntoView {
+    // Where its access was handed to: `claude.ai`.
+    let host = RedirectUri::parse(&client.redirect_uri).map(|uri| uri.shown()).unwrap_or_default();
     let revoke = (!is_over).then(|| {
         let name = client.name.clone();
         view! {
@@ -87,7 +90,7 @@ fn connection(
                         <bdi>{name}</bdi>
                         " loses access at once, and has to ask you again. The memories it added stay."
                     </p>
-                    <form method="post" action=format!("{path}/{}/revoke", token.id)>
+                    <form method="post" action=format!("{path}/{}/revoke", token.id.0)>
                         <button class="danger" type="submit">"Revoke this connection"</button>
                     </form>
                 </div>
@@ -97,19 +100,19 @@ fn connection(
     view! {
         <li class="token" data-over=is_over.then_some("")>
             <div class="token-name">
-                <span><bdi>{client.name}</bdi> " at " <bdi>{client.host}</bdi></span>
+                <span><bdi>{client.name}</bdi> " at " <bdi>{host}</bdi></span>
                 <StateBadge state />
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
                 <span>"connected " <When at=client.since /></span>
                 <span>
-                    {match token.last_used {
+                    {match token.last_used_at {
                         Some(moment) => view! { "used " <When at=moment /> }.into_any(),
                         None => "never used".into_any(),
                     }}
                 </span>
-                <span>{client.ends.map(|moment| view! { "ends unless used, " <When at=moment /> })}</span>
+                <span>{client.refresh_expires_at.map(|moment| view! { "ends unless used, " <When at=moment /> })}</span>
             </p>
             {revoke}
         </li>

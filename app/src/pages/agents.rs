@@ -2,31 +2,69 @@
 //! tokens. A new token is shown in the answer to the form that made it, and
 //! never again.
 
-pub mod load;
-pub mod post;
+pub mod settings;
+pub mod team;
+pub mod undo;
 
+use std::collections::HashMap;
+
+use axum::extract::{Path, State};
 use axum::response::Response;
+use keepsake_edge::AppState;
+use keepsake_edge::visitor::SignedIn;
 use leptos::prelude::*;
+use serde::Deserialize;
+use time::Duration;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
+use super::account::MemorySwitchForm;
+use crate::accounts::model::{Agent, TokenRecord};
+use crate::accounts::teams::Teams;
+use crate::accounts::{AgentId, AgentName, TokenHolder, TokenId};
 use crate::components::{
-    Connect, Done, Field, FirstCall, FormError, MemorySwitch, Paste, Section, StateBadge,
-    TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, When,
+    self, Connect, Done, FormError, MemorySwitch, Paste, Section, StateBadge, TOKEN_FIELDS,
+    TOKEN_PLACE, TokenChoices, TokenEntry, ToolChoice, When,
 };
-use crate::forms::{FormName, FormState, NewToken};
+use crate::containment::{self, MadeUndo};
+use crate::forms::{
+    ActionForm, Field, Form, FormName, FormState, NewToken, Outcome, Posted, TokenFields,
+    new_token, parse_id, respond, unknown_action,
+};
 use crate::islands::LiveProgress;
-use crate::page::{Page, asked};
-use crate::view::{AgentRow, AgentSetting, AgentsPage};
-use time::OffsetDateTime;
+use crate::page::{Page, PageError, account_error, asked, database};
+use settings::Settings;
+use team::{AgentTeam, Team};
+use undo::Undo;
+
+const PATH: &str = "/agents";
+/// What a field for a date and a time takes.
+const LOCAL_MINUTE: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]");
+/// An agent that called so recently is shown as active.
+const ACTIVE_FOR: Duration = Duration::minutes(5);
+const LOOK_SECONDS: u32 = 2;
+
+#[derive(Clone)]
+struct AgentsPage {
+    agents: Vec<(Agent, Vec<TokenRecord>)>,
+    teams: Teams,
+    /// By agent.
+    undone: HashMap<i64, MadeUndo>,
+    public_url: String,
+    /// In the person's time zone, as a field for a date and a time has it.
+    a_day_ago: String,
+}
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
     // The agent whose lines are asked for; its token is not known any more.
     let connecting = page.asked_for("connect").and_then(|id| id.parse().ok());
-    let found = page.agents_page().await;
-    page.render(Section::Agents, "Agents & tokens", "/agents", found, move |page| {
+    let found = load(&page).await;
+    page.render(Section::Agents, "Agents & tokens", PATH, found, move |page| {
         view! {
             <div class="page">
-                <Everyone page form=form.clone() connecting />
+                <Agents page form=form.clone() connecting />
             </div>
         }
         .into_any()
@@ -34,18 +72,99 @@ pub async fn show(page: Page) -> Response {
     .await
 }
 
+async fn load(page: &Page) -> Result<AgentsPage, PageError> {
+    let (state, user) = (&page.state, page.viewer.user_id);
+    let a_day_ago = page.signed_in.0.time_zone.local(state.clock.now() - Duration::DAY);
+    Ok(AgentsPage {
+        agents: state.accounts.list_agents(user).await.map_err(account_error)?,
+        teams: state.accounts.teams(user).await.map_err(account_error)?,
+        undone: containment::list_made(&state.db, user).await.map_err(database)?,
+        public_url: state.public_url.as_str().to_owned(),
+        a_day_ago: a_day_ago.format(LOCAL_MINUTE).unwrap_or_default(),
+    })
+}
+
+#[derive(Deserialize)]
+pub struct NewAgentForm {
+    name: Field,
+    #[serde(flatten)]
+    token: TokenFields,
+}
+
+pub async fn create(Posted(posted, form): Posted<NewAgentForm>) -> Response {
+    let attempt = async {
+        let (accounts, form) = (&posted.state.accounts, form?);
+        let name = AgentName::parse(&form.name)?;
+        let wish = form.token.wish()?;
+        let token = accounts.create_agent(posted.user(), &name, &wish).await?;
+        Ok(new_token(FormName::Agent, name.as_str().to_owned(), token))
+    };
+    posted.respond(show, PATH, FormName::Agent, attempt.await).await
+}
+
+pub async fn create_token(Posted(mut posted, form): Posted<TokenFields>) -> Response {
+    posted.show_id("agent");
+    let attempt = async {
+        let holder = TokenHolder::Agent(posted.user(), AgentId(posted.id()?));
+        let (accounts, wish) = (&posted.state.accounts, form?.wish()?);
+        let (name, token) = accounts.create_token(holder, &wish).await?;
+        Ok(new_token(FormName::Token, name, token))
+    };
+    posted.respond(show, PATH, FormName::Token, attempt.await).await
+}
+
+pub async fn revoke_token(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path((agent, token)): Path<(String, String)>,
+) -> Response {
+    let attempt = async {
+        let holder = TokenHolder::Agent(signed_in.0.id, AgentId(parse_id(&agent)?));
+        let token = TokenId(parse_id(&token)?);
+        state.accounts.revoke_token(holder, token).await?;
+        Ok(Outcome::Redirect)
+    };
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(show, &state, signed_in, PATH, FormName::Revoke, &fields, outcome).await
+}
+
+pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Response {
+    let attempt = async {
+        let (user, agent) = (posted.user(), AgentId(posted.id()?));
+        let on = matches!(form?, MemorySwitchForm::On);
+        let accounts = &posted.state.accounts;
+        accounts.switch_agent_memory(user, agent, on).await?;
+        Ok(Outcome::Redirect)
+    };
+    posted.respond(show, PATH, FormName::Memory, attempt.await).await
+}
+
+/// The action is a tool profile.
+pub async fn choose_tools(Posted(posted, form): Posted<ActionForm>) -> Response {
+    let attempt = async {
+        let (user, agent) = (posted.user(), AgentId(posted.id()?));
+        let profile = form?.action.parse().map_err(|_| unknown_action())?;
+        let accounts = &posted.state.accounts;
+        accounts.choose_agent_tools(user, agent, profile).await?;
+        Ok(Outcome::Redirect)
+    };
+    posted.respond(show, PATH, FormName::Tools, attempt.await).await
+}
+
 #[component]
-fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl IntoView {
+fn Agents(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl IntoView {
     let public_url = page.public_url;
     let new_token = form.new_token.clone();
-    let named = |new: &NewToken| page.agents.iter().find(|a| a.name == new.agent_name).cloned();
+    let named = |new: &NewToken| {
+        page.agents.iter().find(|(agent, _)| agent.name == new.agent_name).cloned()
+    };
     let fresh_agent = new_token.as_ref().and_then(named);
-    let fresh_id = fresh_agent.as_ref().map(|agent| agent.id);
-    let watched = fresh_id.or(connecting);
+    let fresh_id = fresh_agent.as_ref().map(|(agent, _)| agent.id);
+    let watched = fresh_id.map(|id| id.0).or(connecting);
     let renewed_from = watched.map(|id| format!("/agents?connect={id}"));
-    let fresh = new_token
-        .zip(fresh_agent)
-        .map(|(new, agent)| view! { <Fresh new agent public_url=public_url.clone() /> });
+    let fresh = new_token.zip(fresh_agent).map(|(new, (agent, tokens))| {
+        view! { <Fresh new id=agent.id tokens public_url=public_url.clone() /> }
+    });
     let is_first = page.agents.is_empty();
     let is_all_off = asked().account().is_some_and(|v| !v.memory_enabled);
     let all_off = is_all_off.then(|| {
@@ -61,18 +180,22 @@ fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl 
         if form.form == Some(FormName::AgentUndo) { FormState::default() } else { form.clone() };
     let unplaced = is_unplaced(&form, &page.agents)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
+    let teams: Vec<AgentTeam> = page
+        .agents
+        .iter()
+        .map(|(agent, _)| AgentTeam::of(agent.id, &page.teams, &page.agents))
+        .collect();
     let agents = page
         .agents
         .into_iter()
-        .map(|agent| {
-            let settings_form = form.of(FormName::Settings);
-            let team_form = form.of(FormName::Team);
-            let undo_form = form.of(FormName::AgentUndo);
+        .zip(teams)
+        .map(|((agent, tokens), team)| {
+            let undone = page.undone.get(&agent.id.0).copied();
             let since = page.a_day_ago.clone();
-            let form = form.of(FormName::Token);
-            let connect_to = (connecting == Some(agent.id)).then(|| public_url.clone());
+            let posted = form.clone();
+            let connect_to = (connecting == Some(agent.id.0)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
-            view! { <Agent agent form settings_form team_form undo_form since connect_to is_fresh /> }
+            view! { <AgentEntry agent tokens team undone posted since connect_to is_fresh /> }
         })
         .collect_view();
     view! {
@@ -96,12 +219,13 @@ fn Everyone(page: AgentsPage, form: FormState, connecting: Option<i64>) -> impl 
 }
 
 /// Whether the form was about an agent or a token that is not on the page (any more).
-fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
-    let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
+fn is_unplaced(form: &FormState, agents: &[(Agent, Vec<TokenRecord>)]) -> bool {
+    let of = form.value("agent");
+    let is_placed = || agents.iter().any(|(agent, _)| agent.id.0.to_string() == of);
     match form.form {
         Some(FormName::Revoke | FormName::Memory | FormName::Tools) => true,
         Some(FormName::Token | FormName::Settings | FormName::Team | FormName::AgentUndo) => {
-            !agents.iter().any(is_of)
+            !is_placed()
         }
         _ => false,
     }
@@ -109,7 +233,12 @@ fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
 
 /// The token in clear, this once, with the lines that use it.
 #[component]
-fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
+fn Fresh(
+    new: NewToken,
+    id: AgentId,
+    tokens: Vec<TokenRecord>,
+    public_url: String,
+) -> impl IntoView {
     view! {
         <section class="fresh" aria-labelledby="fresh-title">
             <h2 id="fresh-title">"The token of " <bdi>{new.agent_name}</bdi></h2>
@@ -120,7 +249,7 @@ fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
             <Paste caption="Token" text=new.token.clone() />
             <h3>"Connect"</h3>
             <Connect public_url token=new.token prefix="fresh".to_owned() />
-            <FirstCall agent is_watched=true />
+            <FirstCall id tokens is_watched=true />
             <p>
                 "Its memories appear on the page " <a href="/memory">"Memory"</a> "."
             </p>
@@ -129,13 +258,52 @@ fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
     .into_any()
 }
 
+/// When an agent called last, or that it has not called yet with its newest token: it turns by itself
+/// where it is watched (the island `LiveProgress`). Green only while it is at work.
 #[component]
-fn Agent(
-    agent: AgentRow,
-    form: FormState,
-    settings_form: FormState,
-    team_form: FormState,
-    undo_form: FormState,
+fn FirstCall(id: AgentId, tokens: Vec<TokenRecord>, is_watched: bool) -> impl IntoView {
+    let AgentId(id) = id;
+    let now = asked().state.clock.now();
+    let newest = tokens.iter().find(|token| token.is_valid(now));
+    let is_waiting = newest.is_some_and(|token| token.last_used_at.is_none());
+    let last_used = tokens.iter().filter_map(|token| token.last_used_at).max();
+    let is_active = newest.is_some() && last_used.is_some_and(|at| now - at < ACTIVE_FOR);
+    let words = match (is_waiting, last_used) {
+        (true, _) => "Waiting for its first call…".into_any(),
+        (false, Some(moment)) => view! { "Last used " <When at=moment /> }.into_any(),
+        (false, None) => "No valid token".into_any(),
+    };
+    let look_again = (is_watched && is_waiting).then_some(LOOK_SECONDS);
+    view! {
+        <p
+            class="first-call"
+            data-live=format!("first-call-{id}")
+            data-look-again=look_again
+            data-waiting=is_waiting.then_some("")
+            data-now=is_active.then_some("")
+        >
+            <span data-progress-line="">{words}</span>
+            {look_again
+                .map(|_| {
+                    view! {
+                        <noscript>
+                            " " <a href=format!("/agents?connect={id}")>"Look again"</a>
+                        </noscript>
+                    }
+                })}
+        </p>
+    }
+    .into_any()
+}
+
+#[component]
+fn AgentEntry(
+    agent: Agent,
+    tokens: Vec<TokenRecord>,
+    team: AgentTeam,
+    undone: Option<MadeUndo>,
+    /// The form that was just posted, of whichever agent.
+    posted: FormState,
     /// What the field of the undo offers.
     since: String,
     /// The server's address, where the lines are asked for.
@@ -143,33 +311,33 @@ fn Agent(
     /// Its new token stands above, and says whether it has called.
     is_fresh: bool,
 ) -> impl IntoView {
-    let id = agent.id;
-    let is_posted = form.value("agent") == id.to_string();
-    let form = if is_posted { form } else { FormState::default() };
-    let has_failed = form.error.is_some();
+    let AgentId(id) = agent.id;
+    let is_posted = posted.value("agent") == id.to_string();
+    let form_of = |name| match is_posted && posted.form == Some(name) {
+        true => posted.clone(),
+        false => FormState::default(),
+    };
+    let token_form = form_of(FormName::Token);
+    let has_failed = token_form.error.is_some();
     let items = match agent.item_count {
         0 => "no memories yet".to_owned(),
         1 => "1 memory".to_owned(),
         count => format!("{count} memories"),
     };
-    let is_of = |form: &FormState| form.value("agent") == id.to_string();
-    let is_open = is_posted
-        || is_of(&settings_form)
-        || is_of(&team_form)
-        || is_of(&undo_form)
-        || connect_to.is_some();
+    let is_open = is_posted || connect_to.is_some();
     let memory = match agent.memory_enabled {
         true => "memory on",
         false => "memory off",
     };
-    let tools = match agent.profile {
+    let profile = agent.profile.as_str();
+    let tools = match profile {
         "core" => "core tools",
         "single" => "one tool",
         "connector" => "connector",
         _ => "all tools",
     };
     let first_call = (!is_fresh).then(|| {
-        view! { <FirstCall agent=agent.clone() is_watched=connect_to.is_some() /> }
+        view! { <FirstCall id=agent.id tokens=tokens.clone() is_watched=connect_to.is_some() /> }
     });
     let connect = match connect_to {
         Some(public_url) => view! {
@@ -189,8 +357,7 @@ fn Agent(
         }
         .into_any(),
     };
-    let tokens = agent
-        .tokens
+    let tokens = tokens
         .into_iter()
         .map(|token| view! { <TokenEntry path=format!("/agents/{id}/tokens") token /> })
         .collect_view();
@@ -205,7 +372,7 @@ fn Agent(
                 <StateBadge state=memory />
             </summary>
             <div class="agent-body" id=format!("agent-{id}")>
-            <p class="hint">"Created " <When at=agent.created /></p>
+            <p class="hint">"Created " <When at=agent.created_at /></p>
             <MemorySwitch
                 path=format!("/agents/{id}/memory")
                 is_on=agent.memory_enabled
@@ -213,12 +380,12 @@ fn Agent(
             />
             <ToolChoice
                 path=format!("/agents/{id}/tools")
-                profile=agent.profile
+                profile
                 of=agent.name.clone()
             />
-            <Settings id settings=agent.settings document=agent.settings_document form=settings_form of=agent.name.clone() />
-            <Team id name=agent.name.clone() team=agent.team form=team_form />
-            <Undo id name=agent.name.clone() undone=agent.undone form=undo_form since />
+            <Settings id settings=agent.settings form=form_of(FormName::Settings) of=agent.name.clone() />
+            <Team id name=agent.name.clone() team form=form_of(FormName::Team) />
+            <Undo id name=agent.name.clone() undone form=form_of(FormName::AgentUndo) since />
             {(!is_fresh).then_some(connect)}
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
@@ -226,8 +393,8 @@ fn Agent(
                     "New token" <span class="visually-hidden">" for " {agent.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("/agents/{id}/tokens")>
-                    <FormError form=form.clone() fields=TOKEN_FIELDS />
-                    <TokenChoices form prefix=format!("token-{id}") />
+                    <FormError form=token_form.clone() fields=TOKEN_FIELDS />
+                    <TokenChoices form=token_form prefix=format!("token-{id}") />
                     <div>
                         <button type="submit">"Create token"</button>
                     </div>
@@ -240,173 +407,6 @@ fn Agent(
     .into_any()
 }
 
-/// All that it has changed since a moment, undone in one act: first counted, then done, then taken back.
-#[component]
-fn Undo(
-    id: i64,
-    name: String,
-    undone: Option<(OffsetDateTime, OffsetDateTime)>,
-    form: FormState,
-    since: String,
-) -> impl IntoView {
-    let form = match form.value("agent") == id.to_string() {
-        true => form,
-        false => FormState::default(),
-    };
-    let is_open = form.error.is_some() || form.done.is_some();
-    let path = format!("/agents/{id}/undo");
-    let exact = form.value("exact");
-    let decide = (!exact.is_empty()).then(|| {
-        view! {
-            <form class="actions" method="post" action=path.clone()>
-                <input type="hidden" name="since" value=exact />
-                <button class="danger" type="submit" name="action" value="undo">
-                    "Undo all of this"
-                </button>
-            </form>
-        }
-    });
-    let back = undone.map(|(made, from)| {
-        view! {
-            <form class="actions" method="post" action=path.clone()>
-                <p class="hint">
-                    "Undone " <When at=made /> ", from " <When at=from /> " on."
-                </p>
-                <button type="submit" name="action" value="take_back">
-                    "Take back" <span class="visually-hidden">" the undo of " {name.clone()}</span>
-                </button>
-            </form>
-        }
-    });
-    let since = match form.value("since") {
-        typed if typed.is_empty() => since,
-        typed => typed,
-    };
-    let field = format!("agent-{id}-since");
-    view! {
-        <details class="fold" open=is_open>
-            <summary>
-                "Undo its changes" <span class="visually-hidden">" of " {name.clone()}</span>
-            </summary>
-            <p class="hint">
-                "Archives what it added since then, restores what it archived or replaced, sets back what it changed, and its documents. What you or others changed since stays. Switch its memory off first if it still writes."
-            </p>
-            <FormError form=form.clone() fields=&["since"] />
-            <form class="stack" method="post" action=path.clone()>
-                <div class="field">
-                    <label for=field.clone()>"Since"</label>
-                    <input id=field type="datetime-local" name="since" value=since required />
-                    {form.error_of("since").map(|error| view! { <p class="error">{error}</p> })}
-                </div>
-                <div>
-                    <button type="submit" name="action" value="look">"Count"</button>
-                </div>
-            </form>
-            <Done form=form.clone() />
-            {decide}
-            {back}
-        </details>
-    }
-    .into_any()
-}
-
-/// What it does otherwise than the others.
-#[component]
-fn Settings(
-    id: i64,
-    settings: Vec<AgentSetting>,
-    document: String,
-    form: FormState,
-    of: String,
-) -> impl IntoView {
-    let form = match form.value("agent") == id.to_string() {
-        true => form,
-        false => FormState::default(),
-    };
-    let has_failed = form.error.is_some();
-    let changed = settings.iter().filter(|setting| !setting.value.is_empty()).count();
-    let told = match changed {
-        0 => "server defaults".to_owned(),
-        1 => "1 changed".to_owned(),
-        n => format!("{n} changed"),
-    };
-    let document = match has_failed && form.value("action") == "document" {
-        true => form.value("document"),
-        false => document,
-    };
-    let names: Vec<&'static str> = settings.iter().map(|setting| setting.name).collect();
-    let fields = settings.into_iter().map(|setting| {
-        let value = match form.error.is_some() && form.value("action") != "document" {
-            true => form.value(setting.name).to_owned(),
-            false => setting.value,
-        };
-        let field = format!("agent-{id}-{}", setting.name);
-        let control = match setting.choices.is_empty() {
-            false => {
-                let default = format!("server default ({})", setting.default);
-                let choices = setting.choices.into_iter().map(|(choice, words)| {
-                    view! { <option value=choice selected=value == choice>{words}</option> }
-                });
-                view! {
-                    <select id=field.clone() name=setting.name>
-                        <option value="">{default}</option>
-                        {choices.collect_view()}
-                    </select>
-                }
-                .into_any()
-            }
-            true => view! {
-                <input
-                    id=field.clone()
-                    name=setting.name
-                    value=value
-                    inputmode="decimal"
-                    maxlength="8"
-                    autocomplete="off"
-                    placeholder=setting.default
-                />
-            }
-            .into_any(),
-        };
-        view! {
-            <div class="field">
-                <label for=field>{setting.label}</label>
-                <p class="hint">{setting.hint}</p>
-                {control}
-            </div>
-        }
-    });
-    let fields = fields.collect_view();
-    let path = format!("/agents/{id}/settings");
-    view! {
-        <details class="fold" open=has_failed>
-            <summary>
-                "Settings" <span class="visually-hidden">" of " {of}</span> <span class="hint">": " {told}</span>
-            </summary>
-            <form class="stack" method="post" action=path.clone()>
-                <FormError form=form fields=&[] />
-                {fields}
-                <div>
-                    <button type="submit" name="action" value="save">"Save settings"</button>
-                </div>
-            </form>
-            <form class="stack" method="post" action=path>
-                <div class="field">
-                    <label for=format!("agent-{id}-document")>"As JSON"</label>
-                    <p class="hint">{format!("An object of {}. What is left out uses the server's default.", names.join(", "))}</p>
-                    <textarea id=format!("agent-{id}-document") name="document" rows="4" spellcheck="false">
-                        {document}
-                    </textarea>
-                </div>
-                <div>
-                    <button type="submit" name="action" value="document">"Save JSON"</button>
-                </div>
-            </form>
-        </details>
-    }
-    .into_any()
-}
-
 #[component]
 fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
     let title = if is_first { "Create your first agent" } else { "New agent" };
@@ -415,7 +415,7 @@ fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
             <h2 id="new-agent">{title}</h2>
             <form class="stack" method="post" action="/agents">
                 <FormError form=form.clone() fields=&["name", "scope", "expires_days"] />
-                <Field
+                <components::Field
                     form=form.clone()
                     name="name"
                     label="Name"

@@ -1,7 +1,6 @@
 //! Settings › Chat model: who answers in words and why, what that has cost, how much it may cost a day, and the person's own
 //! endpoint. An entered key is sealed or sent to the endpoint, and never part of a response.
 
-pub mod load;
 mod spent;
 
 use std::collections::BTreeMap;

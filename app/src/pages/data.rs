@@ -23,13 +23,13 @@ use crate::components::{
 };
 use crate::erasure::{self, ErasedRows, ErasureError, Receipt, ReceiptId};
 use crate::export::{Export, ExportOverview, ImportState, ImportStatus};
-use crate::forms::{self, FormName, FormState, Outcome, Posted, Submission};
+use crate::forms::{self, FormName, FormState, Outcome, Posted, Submission, memory_problem};
 use crate::input::{Invalid, sentence};
 use crate::islands::LiveProgress;
 use crate::memories::{ItemId, MemoryError};
 use crate::page::{Page, database};
 use crate::pages::item;
-use crate::pages::item::post::{FORM as MANAGE_FORM, memory_problem, path_of};
+use crate::pages::item::manage::{FORM as MANAGE_FORM, path_of};
 use crate::quota::StorageUse;
 use about::Ask;
 use import::Import;

@@ -2,27 +2,36 @@
 //! an address unless the invitation is bound to one. A link that cannot be used
 //! says so in the same words, whatever the reason.
 
-pub mod post;
-
-use axum::response::Response;
+use axum::extract::{Path, RawForm, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use keepsake_edge::AppState;
+use keepsake_edge::client::ClientAddress;
+use keepsake_edge::error::Problem;
+use keepsake_edge::visitor::Visitor;
 use leptos::prelude::*;
+use serde::Deserialize;
+use tower_sessions::Session;
 
-use crate::components::not_found;
-use crate::components::{Field, FormError, Password, Section, When};
-use crate::forms::{FormName, FormState};
+use super::login::remember;
+use crate::accounts::invitations::OpenInvitation;
+use crate::accounts::{AccountError, LinkToken, Password, Role};
+use crate::components::{self, FormError, Section, When, not_found};
+use crate::forms::{Field, Form, FormName, FormState, again};
 use crate::page::{Asked, account_error};
-use crate::view::InvitationPage;
 
 pub async fn show(page: Asked) -> Response {
     let form = page.form.of(FormName::Invitation);
     let path = format!("/invitation/{}", page.id());
-    let found = page.invitation_view(page.id()).await.map_err(account_error);
-    page.render(Section::Elsewhere, "Your invitation", path.clone(), found, move |page| {
-        let body = match page {
-            Some(page) => invited(page, form.clone(), path.clone()).into_any(),
+    let found = match LinkToken::parse(page.id()) {
+        Some(token) => page.state.accounts.find_invitation(&token).await.map_err(account_error),
+        None => Ok(None),
+    };
+    page.render(Section::Elsewhere, "Your invitation", path.clone(), found, move |invitation| {
+        let body = match invitation {
+            Some(invitation) => new_account(invitation, form.clone(), path.clone()).into_any(),
             None => {
                 not_found();
-                over().into_any()
+                unusable().into_any()
             }
         };
         view! { <div class="door">{body}</div> }.into_any()
@@ -30,17 +39,56 @@ pub async fn show(page: Asked) -> Response {
     .await
 }
 
-fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView {
-    let address = match page.email {
+#[derive(Deserialize)]
+struct InvitedForm {
+    email: Field,
+    password: Field,
+}
+
+pub async fn accept(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    session: Session,
+    Path(token): Path<String>,
+    body: RawForm,
+) -> Response {
+    let fields = Form::parse(&body);
+    let token = LinkToken::parse(&token);
+    let attempt = async {
+        let form: InvitedForm = fields.read()?;
+        let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
+        let tries_at = token.clone().reveal();
+        state.throttles.admit_sign_in(&tries_at, address).await?;
+        let password = Password::parse_new("password", &form.password)?;
+        let accounts = &state.accounts;
+        let made = accounts.accept_invitation(token, &form.email, password);
+        let user = made.await?;
+        remember(&state, &session, user).await?;
+        Ok::<_, Problem>(())
+    };
+    let problem = match attempt.await {
+        Ok(()) => return Redirect::to("/memory").into_response(),
+        Err(problem) => problem,
+    };
+    let path = match token {
+        Some(token) => format!("/invitation/{}", token.reveal()),
+        None => "/invitation/unknown".to_owned(),
+    };
+    let show = |form| show(Asked::new(&state, Visitor::Stranger, form, &path));
+    again(show, FormName::Invitation, &fields, problem).await
+}
+
+fn new_account(invitation: OpenInvitation, form: FormState, path: String) -> impl IntoView {
+    let address = match invitation.email {
         Some(email) => view! {
             <p class="hint">
-                "Your account will be " <bdi><strong>{email}</strong></bdi>
+                "Your account will be " <bdi><strong>{email.as_str().to_owned()}</strong></bdi>
                 ": the invitation is for this address only."
             </p>
         }
         .into_any(),
         None => view! {
-            <Field
+            <components::Field
                 form=form.clone()
                 name="email"
                 label="E-mail address"
@@ -51,7 +99,7 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
         }
         .into_any(),
     };
-    let role = page.is_admin.then_some(
+    let role = (invitation.role == Role::Admin).then_some(
         " You will be an admin: you manage the server, and cannot see other users' memories.",
     );
     view! {
@@ -63,17 +111,17 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
         <form class="stack" method="post" action=path>
             <FormError form=form.clone() fields=&["email", "password"] />
             {address}
-            <Password form name="password" label="Password" new=true />
+            <components::Password form name="password" label="Password" new=true />
             <button class="primary wide" type="submit">
                 "Create account"
             </button>
         </form>
-        <p class="hint">"The link works once, and expires " <When at=page.expires /> "."</p>
+        <p class="hint">"The link works once, and expires " <When at=invitation.expires_at /> "."</p>
     }
     .into_any()
 }
 
-fn over() -> impl IntoView {
+fn unusable() -> impl IntoView {
     view! {
         <h1>"This invitation cannot be used"</h1>
         <p class="lead">

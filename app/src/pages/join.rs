@@ -1,27 +1,29 @@
 //! Where an invitation to a team leads: who invites, what joining means, and which agent is to join. Whoever opens it is signed
 //! in; a link that cannot be used says so in the same words, whatever the reason.
 
-pub mod post;
-
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
 
-use crate::components::not_found;
-use crate::components::{FormError, Section};
-use crate::forms::{FormName, FormState};
+use crate::accounts::teams::InvitationSender;
+use crate::accounts::{AccountError, AgentId, LinkToken};
+use crate::components::{FormError, Section, not_found};
+use crate::forms::{Field, FormName, FormState, Posted, parse_id};
 use crate::page::{Page, account_error};
-use crate::view::JoinPage;
 
 pub async fn show(page: Page) -> Response {
     let form = page.form.of(FormName::Join);
     let path = format!("/team/{}", page.id());
-    let found = page.join_view(page.viewer.user_id, page.id()).await.map_err(account_error);
-    page.render(Section::Agents, "Join a team", path.clone(), found, move |page| {
-        let body = match page {
-            Some(page) => invited(page, form.clone(), path.clone()).into_any(),
+    let found = load(&page).await.map_err(account_error);
+    page.render(Section::Agents, "Join a team", path.clone(), found, move |found| {
+        let body = match found {
+            Some((sender, agents)) => {
+                invitation(sender, agents, form.clone(), path.clone()).into_any()
+            }
             None => {
                 not_found();
-                over().into_any()
+                unusable().into_any()
             }
         };
         view! { <div class="page">{body}</div> }.into_any()
@@ -29,20 +31,65 @@ pub async fn show(page: Page) -> Response {
     .await
 }
 
-fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
-    let leader = page.leader;
-    let read_only = page.is_read_only.then(|| {
+/// Who invites, and the agents of the person who has opened the link.
+async fn load(
+    page: &Page,
+) -> Result<Option<(InvitationSender, Vec<(AgentId, String)>)>, AccountError> {
+    let (accounts, user) = (&page.state.accounts, page.viewer.user_id);
+    let Some(token) = LinkToken::parse(page.id()) else {
+        return Ok(None);
+    };
+    let Some(sender) = accounts.find_team_invitation(user, &token).await? else {
+        return Ok(None);
+    };
+    Ok(Some((sender, accounts.agent_names(user).await?)))
+}
+
+#[derive(Deserialize)]
+pub struct JoinForm {
+    member: Field,
+}
+
+/// An invited person has chosen the agent that joins.
+pub async fn join(Posted(posted, form): Posted<JoinForm>) -> Response {
+    let token = LinkToken::parse(&posted.id);
+    let attempt = async {
+        let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
+        let member = AgentId(parse_id(&form?.member)?);
+        let accounts = &posted.state.accounts;
+        accounts.join_team(posted.user(), token, member).await?;
+        Ok::<_, Problem>(member)
+    };
+    let problem = match attempt.await {
+        Ok(AgentId(id)) => return Redirect::to(&format!("/agents#agent-{id}")).into_response(),
+        Err(problem) => problem,
+    };
+    let path = match token {
+        Some(token) => format!("/team/{}", token.reveal()),
+        None => "/team/unknown".to_owned(),
+    };
+    posted.respond(show, &path, FormName::Join, Err(problem)).await
+}
+
+fn invitation(
+    sender: InvitationSender,
+    agents: Vec<(AgentId, String)>,
+    form: FormState,
+    path: String,
+) -> impl IntoView {
+    let leader = sender.agent;
+    let read_only = sender.is_read_only.then(|| {
         view! {
             <li>"This team is read-only: while your agent is in it, it cannot write, not even to your own memory."</li>
         }
     });
-    let inviting = match page.person {
+    let inviting = match sender.person {
         Some(person) => {
             view! { <bdi>{person}</bdi> " invites one of your agents to the team of " }.into_any()
         }
         None => view! { "You invite an agent of yours to the team of " }.into_any(),
     };
-    let choice = match page.agents.is_empty() {
+    let choice = match agents.is_empty() {
         true => view! {
             <p>
                 "You have no agent yet. " <a href="/agents">"Create one"</a>
@@ -51,8 +98,8 @@ fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
         }
         .into_any(),
         false => {
-            let chosen = form.value("member").to_owned();
-            let agents = page.agents.into_iter().map(|(id, name)| {
+            let chosen = form.value("member");
+            let agents = agents.into_iter().map(|(AgentId(id), name)| {
                 view! { <option value=id selected=chosen == id.to_string()>{name}</option> }
             });
             view! {
@@ -85,7 +132,7 @@ fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
     .into_any()
 }
 
-fn over() -> impl IntoView {
+fn unusable() -> impl IntoView {
     view! {
         <h1>"This invitation cannot be used"</h1>
         <p class="lead">

@@ -2,17 +2,23 @@
 //! these is offered is the server's to say; where to go afterwards travels in
 //! a hidden field.
 
-pub mod load;
-pub mod post;
-
+use axum::extract::{RawForm, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use keepsake_edge::client::ClientAddress;
+use keepsake_edge::error::{DATABASE_SENTENCE, Problem};
+use keepsake_edge::session::SESSION_USER;
 use keepsake_edge::visitor::Visitor;
+use keepsake_edge::{AppState, session};
 use leptos::prelude::*;
+use serde::Deserialize;
+use tower_sessions::Session;
 
-use crate::components::{Done, Field, FormError, Password, Section};
-use crate::forms::{FormName, FormState};
-use crate::page::Asked;
-use crate::view::SignInOffer;
+use crate::accounts::{AccountError, Email, Password, SignUpState, UserId};
+use crate::components::{self, Done, FormError, Section};
+use crate::db::actor;
+use crate::forms::{Field, Form, FormName, FormState, again};
+use crate::page::{Asked, account_error};
 
 const PATH: &str = "/login";
 
@@ -24,19 +30,126 @@ pub async fn show(page: Asked) -> Response {
     // After a failed post the address is that of the post: the field remembers.
     let next = page.asked_for("next").unwrap_or_else(|| page.form.value("next"));
     let form = page.form.clone();
-    let found = page.sign_in_offer().await;
-    page.render(Section::Elsewhere, "Sign in", PATH, found, move |offer| {
-        let body = offered(offer, form.clone(), next.clone());
+    let found = page.state.accounts.sign_up_offer().await.map_err(account_error);
+    page.render(Section::Elsewhere, "Sign in", PATH, found, move |sign_up| {
+        let body = offered(sign_up, form.clone(), next.clone());
         view! { <div class="door">{body}</div> }.into_any()
     })
     .await
 }
 
-fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
+#[derive(Deserialize)]
+struct SignInForm {
+    email: Field,
+    password: Field,
+    next: Field,
+}
+
+pub async fn sign_in(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let fields = Form::parse(&body);
+    let attempt = async {
+        let form: SignInForm = fields.read()?;
+        let email = Email::parse(&form.email)?;
+        state.throttles.admit_sign_in(email.as_str(), address).await?;
+        let password = Password::to_compare(&form.password);
+        let verified = state.accounts.sign_in(&email, password).await?;
+        remember(&state, &session, verified.user).await?;
+        if state.accounts.finish_sign_in(&verified).await? {
+            return Ok(form);
+        }
+        session.flush().await.map_err(unreachable)?;
+        Err(Problem::from(AccountError::WrongPassword))
+    };
+    match attempt.await {
+        Ok(form) => Redirect::to(local_path(&form.next)).into_response(),
+        Err(problem) => show_again(&state, FormName::Login, &fields, problem).await,
+    }
+}
+
+pub async fn sign_up(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let fields = Form::parse(&body);
+    let attempt = async {
+        let form: SignInForm = fields.read()?;
+        let email = Email::parse(&form.email)?;
+        state.throttles.admit_sign_in(email.as_str(), address).await?;
+        let password = Password::parse_new("password", &form.password)?;
+        let user = state.accounts.sign_up(&email, password).await?;
+        Ok::<_, Problem>((user, form.next))
+    };
+    let created = attempt.await;
+    let name = match &created {
+        Err(problem) if problem.code != "sign_up_closed" => FormName::SignUp,
+        // If sign-up is closed, its form is not on the page.
+        _ => FormName::Login,
+    };
+    let enter = async {
+        let (user, next) = created?;
+        remember(&state, &session, user).await?;
+        Ok(next)
+    };
+    match enter.await {
+        Ok(next) => Redirect::to(local_path(&next)).into_response(),
+        Err(problem) => show_again(&state, name, &fields, problem).await,
+    }
+}
+
+async fn show_again(state: &AppState, name: FormName, fields: &Form, problem: Problem) -> Response {
+    let show = |form| show(Asked::new(state, Visitor::Stranger, form, PATH));
+    again(show, name, fields, problem).await
+}
+
+pub async fn sign_out(session: Session) -> Response {
+    match session.flush().await {
+        Ok(()) => Redirect::to(PATH).into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, DATABASE_SENTENCE).into_response(),
+    }
+}
+
+/// Signs the browser in. Uses a new session id, which prevents session fixation.
+pub async fn remember(state: &AppState, session: &Session, user: UserId) -> Result<(), Problem> {
+    let keep = async {
+        session.clear().await;
+        session.cycle_id().await?;
+        session.insert(SESSION_USER, user.0).await?;
+        session::note_visit(session, &state.clock).await?;
+        session.save().await?;
+        // The rest of this request acts in the new session.
+        if let Some(actor) = session::actor(session, user) {
+            actor::act_as(actor);
+        }
+        Ok(())
+    };
+    keep.await.map_err(unreachable)
+}
+
+pub fn unreachable(_: tower_sessions::session::Error) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+}
+
+/// Prevents open redirects: only a path of this server, not `//evil.example` or `/\evil.example`.
+fn local_path(next: &str) -> &str {
+    let is_local = next.starts_with('/')
+        && !next[1..].starts_with(['/', '\\'])
+        // The characters that a `Location` header allows.
+        && next.chars().all(|c| c.is_ascii_graphic());
+    if is_local { next } else { "/memory" }
+}
+
+fn offered(offer: SignUpState, form: FormState, next: String) -> impl IntoView {
     let sign_in = form.of(FormName::Login);
     let sign_up = form.of(FormName::SignUp);
     match offer {
-        SignInOffer::FirstAccount => view! {
+        SignUpState { is_open: true, is_first: true, has_accounts: false } => view! {
             <h1>"Welcome to Keepsake"</h1>
             <p class="lead">
                 "This server stores what your agents learn about you, and shows you all of it. Nobody has an account yet. The first account is the admin."
@@ -44,7 +157,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             {account_form(sign_up, next, "Create the admin account", true)}
         }
         .into_any(),
-        SignInOffer::SignIn => view! {
+        SignUpState { is_open: false, .. } => view! {
             <h1>"Sign in"</h1>
             <p class="lead">"To read what your agents remember about you."</p>
             {sign_in_form(sign_in, next)}
@@ -54,13 +167,11 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             </p>
         }
         .into_any(),
-        SignInOffer::SignInOrFirstAdmin | SignInOffer::SignInOrSignUp => {
+        SignUpState { is_first, .. } => {
             let is_signing_up = form.form == Some(FormName::SignUp);
-            let (question, action) = match offer {
-                SignInOffer::SignInOrFirstAdmin => {
-                    ("No admin yet?", "Create the admin account")
-                }
-                _ => ("New here?", "Create an account"),
+            let (question, action) = match is_first {
+                true => ("No admin yet?", "Create the admin account"),
+                false => ("New here?", "Create an account"),
             };
             view! {
                 <h1>"Sign in"</h1>
@@ -82,7 +193,7 @@ fn sign_in_form(form: FormState, next: String) -> impl IntoView {
         <form class="stack" method="post" action="/login">
             <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />
-            <Field
+            <components::Field
                 form=form.clone()
                 name="email"
                 label="E-mail address"
@@ -90,7 +201,7 @@ fn sign_in_form(form: FormState, next: String) -> impl IntoView {
                 autocomplete="username"
                 autofocus=form.error.is_none()
             />
-            <Password form name="password" label="Password" />
+            <components::Password form name="password" label="Password" />
             <button class="primary wide" type="submit">
                 "Sign in"
             </button>
@@ -109,7 +220,7 @@ fn account_form(
         <form class="stack" method="post" action="/signup">
             <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />
-            <Field
+            <components::Field
                 form=form.clone()
                 name="email"
                 label="E-mail address"
@@ -117,11 +228,26 @@ fn account_form(
                 autocomplete="username"
                 autofocus=autofocus && form.error.is_none()
             />
-            <Password form name="password" label="Password" new=true />
+            <components::Password form name="password" label="Password" new=true />
             <button class="primary wide" type="submit">
                 {action}
             </button>
         </form>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_server_are_gone_on_to() {
+        assert_eq!(local_path("/memory?q=a"), "/memory?q=a");
+        for evil in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "/\r\nx", "/é"]
+        {
+            assert_eq!(local_path(evil), "/memory", "{evil:?}");
+        }
+    }
 }

@@ -1,25 +1,35 @@
 //! The page that a reset link opens: choose a new password, with JavaScript or without. A link that
 //! cannot be used says so in the same words, whatever the reason.
 
+use axum::extract::{Path, RawForm, State};
 use axum::response::Response;
+use keepsake_edge::AppState;
+use keepsake_edge::client::ClientAddress;
+use keepsake_edge::error::Problem;
+use keepsake_edge::visitor::Visitor;
 use leptos::prelude::*;
+use serde::Deserialize;
 
-use crate::components::not_found;
-use crate::components::{FormError, Password, Section, When};
-use crate::forms::{FormName, FormState};
+use super::login;
+use crate::accounts::invitations::OpenReset;
+use crate::accounts::{AccountError, LinkToken, Password};
+use crate::components::{self, FormError, Section, When, not_found};
+use crate::forms::{Field, Form, FormName, FormState, again, page, tell};
 use crate::page::{Asked, account_error};
-use crate::view::ResetPage;
 
 pub async fn show(page: Asked) -> Response {
     let form = page.form.of(FormName::Reset);
     let path = format!("/reset/{}", page.id());
-    let found = page.reset_view(page.id()).await.map_err(account_error);
-    page.render(Section::Elsewhere, "New password", path.clone(), found, move |page| {
-        let body = match page {
-            Some(page) => open(page, form.clone(), path.clone()).into_any(),
+    let found = match LinkToken::parse(page.id()) {
+        Some(token) => page.state.accounts.find_reset(&token).await.map_err(account_error),
+        None => Ok(None),
+    };
+    page.render(Section::Elsewhere, "New password", path.clone(), found, move |reset| {
+        let body = match reset {
+            Some(reset) => new_password(reset, form.clone(), path.clone()).into_any(),
             None => {
                 not_found();
-                over().into_any()
+                unusable().into_any()
             }
         };
         view! { <div class="door">{body}</div> }.into_any()
@@ -27,26 +37,69 @@ pub async fn show(page: Asked) -> Response {
     .await
 }
 
-fn open(page: ResetPage, form: FormState, path: String) -> impl IntoView {
+#[derive(Deserialize)]
+struct NewPasswordForm {
+    password: Field,
+}
+
+pub async fn set_password(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    Path(token): Path<String>,
+    body: RawForm,
+) -> Response {
+    let fields = Form::parse(&body);
+    let token = LinkToken::parse(&token);
+    let attempt = async {
+        let form: NewPasswordForm = fields.read()?;
+        let token = token.as_ref().ok_or(AccountError::ResetLinkOver)?;
+        let tries_at = token.clone().reveal();
+        state.throttles.admit_sign_in(&tries_at, address).await?;
+        let password = Password::parse_new("password", &form.password)?;
+        state.accounts.use_reset_link(token, password).await?;
+        Ok::<_, Problem>(())
+    };
+    let problem = match attempt.await {
+        Ok(()) => {
+            let page = FormState {
+                done: Some("Your new password is set. Sign in with it.".to_owned()),
+                ..page(FormName::Login)
+            };
+            return match tell(&state, None, "/login", &page) {
+                Some(response) => response,
+                None => login::show(Asked::new(&state, Visitor::Stranger, page, "/login")).await,
+            };
+        }
+        Err(problem) => problem,
+    };
+    let path = match token {
+        Some(token) => format!("/reset/{}", token.reveal()),
+        None => "/reset/unknown".to_owned(),
+    };
+    let show = |form| show(Asked::new(&state, Visitor::Stranger, form, &path));
+    again(show, FormName::Reset, &fields, problem).await
+}
+
+fn new_password(reset: OpenReset, form: FormState, path: String) -> impl IntoView {
     view! {
         <h1>"Choose a new password"</h1>
         <p class="lead">
-            "For " <bdi><strong>{page.email}</strong></bdi>
+            "For " <bdi><strong>{reset.email}</strong></bdi>
             ". Every browser is signed out of this account. Your agents and memories stay unchanged."
         </p>
         <form class="stack" method="post" action=path>
             <FormError form=form.clone() fields=&["password"] />
-            <Password form name="password" label="New password" new=true />
+            <components::Password form name="password" label="New password" new=true />
             <button class="primary wide" type="submit">
                 "Set the password"
             </button>
         </form>
-        <p class="hint">"The link works once, and expires " <When at=page.expires /> "."</p>
+        <p class="hint">"The link works once, and expires " <When at=reset.expires_at /> "."</p>
     }
     .into_any()
 }
 
-fn over() -> impl IntoView {
+fn unusable() -> impl IntoView {
     view! {
         <h1>"This link cannot be used"</h1>
         <p class="lead">

@@ -1,36 +1,107 @@
 //! Admin › Backups: the last and the next backup, the files that are kept, and the buttons that make and verify one.
 //! It offers no download and no deletion: a backup is every user's memory.
 
-pub mod load;
-pub mod post;
-
+use axum::http::StatusCode;
 use axum::response::Response;
+use keepsake_edge::error::Problem;
 use leptos::prelude::*;
+use serde::Deserialize;
+use time::OffsetDateTime;
 
+use crate::backup::{self, BackupState, ListedBackup};
 use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count};
-use crate::forms::{FormName, FormState};
+use crate::forms::{Admin, Attempt, FormName, FormState, Posted, Submission, done};
+use crate::input::sentence;
 use crate::islands::LiveProgress;
-use crate::page::{Page, asked};
-use crate::view::{BackupRow, BackupsPage, Verification};
+use crate::page::{Page, asked, database};
+use crate::words::size;
 
 const PATH: &str = "/admin/backups";
 const LOOK_SECONDS: u32 = 2;
 
+#[derive(Clone)]
+struct BackupsPage {
+    /// Of this server; `None`: it makes none.
+    folder: Option<String>,
+    /// Newest first; of the folder of any server.
+    backups: Vec<ListedBackup>,
+    state: BackupState,
+    now: OffsetDateTime,
+}
+
 pub async fn show(page: Page) -> Response {
     let form = page.form.clone();
-    let found = page.backups_page().await;
-    page.render(Section::Backups, "Backups · Admin", PATH, found, move |page| match page {
-        Some(page) => view! { <Whole page form=form.clone() /> }.into_any(),
+    let found = match page.is_admin() {
+        true => load(&page).await.map(Some).map_err(database),
+        false => Ok(None),
+    };
+    page.render(Section::Backups, "Backups · Admin", PATH, found, move |found| match found {
+        Some(found) => backups_page(found, form.of(FormName::Backups)),
         None => view! { <NoSuchPage /> }.into_any(),
     })
     .await
 }
 
-#[component]
-fn Whole(page: BackupsPage, form: FormState) -> impl IntoView {
-    let form = form.of(FormName::Backups);
-    let look_again = page.is_moving().then_some(LOOK_SECONDS);
-    let body = match page.is_on() {
+async fn load(page: &Page) -> Result<BackupsPage, sqlx::Error> {
+    let mut conn = page.state.db.system_connection().await?;
+    Ok(BackupsPage {
+        folder: page.state.backups.as_ref().map(|made| made.folder().display().to_string()),
+        state: backup::state(&mut conn).await?,
+        backups: backup::list(&mut conn).await?,
+        now: page.state.clock.now(),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum BackupForm {
+    BackUp,
+    Verify,
+}
+
+pub async fn change(_: Admin, Posted(posted, form): Posted<BackupForm>) -> Response {
+    let outcome = apply(&posted, form).await;
+    posted.respond(show, PATH, FormName::Backups, outcome).await
+}
+
+async fn apply(posted: &Submission, form: Result<BackupForm, Problem>) -> Attempt {
+    let (db, _, now) = posted.context();
+    let form = form?;
+    // Checks again that the person is an admin.
+    let mut tx = db.as_system().await?;
+    let has_any = !backup::list(&mut tx).await?.is_empty();
+    tx.commit().await?;
+    if posted.state.backups.is_none() && !has_any {
+        let sentence = "This server has no backup folder; set KEEPSAKE_BACKUP_DIR and restart it.";
+        return Err(refused("no_backup_folder", sentence));
+    }
+    let sentence = match form {
+        BackupForm::BackUp => {
+            backup::ask(db, now).await?;
+            "A backup is made now."
+        }
+        BackupForm::Verify if !has_any => {
+            let sentence = "There is no backup to verify; make one first.";
+            return Err(refused("no_backup", sentence));
+        }
+        BackupForm::Verify => {
+            backup::ask_to_verify(db, now).await?;
+            "The newest backup is verified now."
+        }
+    };
+    Ok(done(FormName::Backups, sentence))
+}
+
+fn refused(code: &'static str, sentence: &'static str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, sentence)
+}
+
+fn backups_page(page: BackupsPage, form: FormState) -> AnyView {
+    let is_moving = page.state.asked_at.is_some() || page.state.verify_asked_at.is_some();
+    // Whether any server has a backup folder, as far as this one knows.
+    let is_on = page.folder.is_some() || !page.backups.is_empty();
+    let look_again = (is_on && is_moving).then_some(LOOK_SECONDS);
+    let body = match is_on {
         true => view! { <Files page /> }.into_any(),
         false => beginning(),
     };
@@ -74,18 +145,12 @@ fn beginning() -> AnyView {
 #[component]
 fn Files(page: BackupsPage) -> impl IntoView {
     let line = line(&page);
-    let failed = page.problem.clone().map(|(problem, at)| {
+    let (is_making, is_verifying) =
+        (page.state.asked_at.is_some(), page.state.verify_asked_at.is_some());
+    let failed = page.state.problem.zip(page.state.problem_at).map(|(problem, at)| {
         view! {
             <p role="alert">
-                <StateBadge state="failed" /> " " <When at=at /> ": " {problem}
-            </p>
-        }
-    });
-    let next = page.next.clone().map(|moment| {
-        view! {
-            <p class="hint">
-                "The next one is made " <When at=moment />
-                ". Kept are the newest of each of the last 7 days with a backup and of 4 weeks, and the newest 3."
+                <StateBadge state="failed" /> " " <When at /> ": " {sentence(&problem)}
             </p>
         }
     });
@@ -97,7 +162,7 @@ fn Files(page: BackupsPage) -> impl IntoView {
         None => view! { <p class="hint">"The folder is on another server."</p> }.into_any(),
     };
     let has_any = !page.backups.is_empty();
-    let rows = page.backups.into_iter().map(|backup| view! { <Row backup /> });
+    let rows = page.backups.into_iter().map(|backup| view! { <BackupFileRow backup /> });
     let table = has_any.then(|| {
         view! {
             <table class="jobs">
@@ -127,8 +192,11 @@ fn Files(page: BackupsPage) -> impl IntoView {
             </p>
             {failed}
             {table}
-            <Steps has_any is_making=page.is_making is_verifying=page.is_verifying />
-            {next}
+            <Steps has_any is_making is_verifying />
+            <p class="hint">
+                "The next one is made " <When at=backup::next_night(page.now) />
+                ". Kept are the newest of each of the last 7 days with a backup and of 4 weeks, and the newest 3."
+            </p>
             {place}
         </section>
     }
@@ -137,15 +205,15 @@ fn Files(page: BackupsPage) -> impl IntoView {
 
 /// The whole in one sentence; it is what is read out.
 fn line(page: &BackupsPage) -> String {
-    let state = match (page.is_making, page.is_verifying) {
-        (true, _) => " A backup is being made.",
-        (false, true) => " The newest backup is being verified.",
-        (false, false) => "",
+    let state = match (page.state.asked_at, page.state.verify_asked_at) {
+        (Some(_), _) => " A backup is being made.",
+        (None, Some(_)) => " The newest backup is being verified.",
+        (None, None) => "",
     };
     match page.backups.first() {
         None => format!("There is no backup yet.{state}"),
         Some(last) => {
-            format!("The last backup was made {}.{state}", asked().moment(last.made).relative)
+            format!("The last backup was made {}.{state}", asked().moment(last.made_at).relative)
         }
     }
 }
@@ -177,21 +245,21 @@ fn Steps(has_any: bool, is_making: bool, is_verifying: bool) -> impl IntoView {
 }
 
 #[component]
-fn Row(backup: BackupRow) -> impl IntoView {
-    let verified = match backup.verification {
-        Verification::Never => "never".into_any(),
-        Verification::Passed(moment) => view! {
+fn BackupFileRow(backup: ListedBackup) -> impl IntoView {
+    let verified = match (backup.verified_at, backup.verify_problem) {
+        (None, _) => "never".into_any(),
+        (Some(at), None) => view! {
             <StateBadge state="done" />
             " "
-            <When at=moment />
+            <When at />
         }
         .into_any(),
-        Verification::Failed { at, problem } => view! {
+        (Some(at), Some(problem)) => view! {
             <span class="job-last">
                 <StateBadge state="failed" />
                 " "
-                <When at=at />
-                <span class="job-about">{problem}</span>
+                <When at />
+                <span class="job-about">{sentence(&problem)}</span>
             </span>
         }
         .into_any(),
@@ -202,14 +270,14 @@ fn Row(backup: BackupRow) -> impl IntoView {
                 <span class="job-title">{backup.name}</span>
             </th>
             <td data-label="Made">
-                <When at=backup.made />
+                <When at=backup.made_at />
             </td>
             <td data-label="Verified">{verified}</td>
             <td data-label="Size" class="number">
-                {backup.size}
+                {size(backup.bytes)}
             </td>
             <td data-label="Rows" class="number">
-                {count(backup.rows)}
+                {count(backup.rows_total)}
             </td>
             <td data-label="Version">{backup.version}</td>
         </tr>

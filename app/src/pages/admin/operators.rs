@@ -1,29 +1,112 @@
 //! Operators, whose service tokens act for users of their own: who they are, how
 //! many users of how many, their tokens, and the forms that make and revoke them.
 
-pub mod post;
-
+use axum::extract::{Path, State};
+use axum::response::Response;
+use keepsake_edge::AppState;
 use leptos::prelude::*;
+use serde::Deserialize;
 
-use super::PATH;
+use super::{PATH, show};
+use crate::accounts::operators::Operator;
+use crate::accounts::{AgentName, ExternalId, OperatorId, TokenHolder, TokenId, UsersMax};
 use crate::components::{
-    Field, FormError, Paste, TOKEN_FIELDS, TokenChoices, TokenEntry, When, count,
+    self, FormError, Paste, TOKEN_FIELDS, TokenChoices, TokenEntry, When, count,
 };
-use crate::forms::{FormName, FormState, NewToken};
-use crate::view::OperatorRow;
+use crate::forms::{
+    Admin, Field, Form, FormName, FormState, NewToken, Outcome, Posted, TokenFields, new_token,
+    parse_id, respond,
+};
+use crate::input::Invalid;
+
+#[derive(Deserialize)]
+pub struct NewOperatorForm {
+    name: Field,
+    users_max: Field,
+    #[serde(flatten)]
+    token: TokenFields,
+}
+
+pub async fn create(_: Admin, Posted(posted, form): Posted<NewOperatorForm>) -> Response {
+    let attempt = async {
+        let form = form?;
+        let name = AgentName::parse(&form.name)?;
+        let users_max = UsersMax::parse(&form.users_max)?;
+        let wish = form.token.wish()?;
+        let accounts = &posted.state.accounts;
+        let token = accounts.create_operator(&name, users_max, &wish).await?;
+        Ok(new_token(FormName::Operator, name.as_str().to_owned(), token))
+    };
+    posted.respond(show, PATH, FormName::Operator, attempt.await).await
+}
+
+pub async fn create_token(_: Admin, Posted(mut posted, form): Posted<TokenFields>) -> Response {
+    posted.show_id("operator");
+    let attempt = async {
+        let holder = TokenHolder::Operator(OperatorId(posted.id()?));
+        let (accounts, wish) = (&posted.state.accounts, form?.wish()?);
+        let (name, token) = accounts.create_token(holder, &wish).await?;
+        Ok(new_token(FormName::ServiceToken, name, token))
+    };
+    posted.respond(show, PATH, FormName::ServiceToken, attempt.await).await
+}
+
+#[derive(Deserialize)]
+pub struct OperatorForm {
+    users_max: Field,
+    pool: Field,
+}
+
+/// Changes the limit, and sets or removes the pool.
+pub async fn change(_: Admin, Posted(mut posted, form): Posted<OperatorForm>) -> Response {
+    posted.show_id("operator");
+    let attempt = async {
+        let (form, operator) = (form?, OperatorId(posted.id()?));
+        let users_max = UsersMax::parse(&form.users_max)?;
+        let pool = parse_pool(&form.pool)?;
+        let accounts = &posted.state.accounts;
+        let changed = accounts.change_operator(operator, users_max, pool.as_ref());
+        changed.await?;
+        Ok(Outcome::Redirect)
+    };
+    posted.respond(show, PATH, FormName::UsersMax, attempt.await).await
+}
+
+pub async fn revoke_token(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    Path((operator, token)): Path<(String, String)>,
+) -> Response {
+    let attempt = async {
+        let holder = TokenHolder::Operator(OperatorId(parse_id(&operator)?));
+        let token = TokenId(parse_id(&token)?);
+        state.accounts.revoke_token(holder, token).await?;
+        Ok(Outcome::Redirect)
+    };
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(show, &state, signed_in, PATH, FormName::ServiceRevoke, &fields, outcome).await
+}
+
+/// Blank: none.
+fn parse_pool(text: &str) -> Result<Option<ExternalId>, Invalid> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let parsed = ExternalId::parse(text.as_bytes()).map_err(|invalid| {
+        let sentence = invalid.sentence.replace(ExternalId::HEADER, "pool");
+        Invalid::new("pool", invalid.code, sentence)
+    });
+    parsed.map(Some)
+}
 
 #[component]
-pub fn Operators(
-    operators: Vec<OperatorRow>,
-    form: FormState,
-    public_url: String,
-) -> impl IntoView {
+pub fn Operators(operators: Vec<Operator>, form: FormState, public_url: String) -> impl IntoView {
     let fresh = form.new_token.clone().map(|new| view! { <Fresh new public_url /> });
     let unplaced = is_unplaced(&form, &operators)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let rows = operators
         .into_iter()
-        .map(|operator| view! { <Operator operator form=form.clone() /> })
+        .map(|operator| view! { <OperatorEntry operator form=form.clone() /> })
         .collect_view();
     view! {
         <section class="part" aria-labelledby="operators">
@@ -43,8 +126,8 @@ pub fn Operators(
 }
 
 /// Whether the form was about an operator or a token that is not on the page (any more).
-fn is_unplaced(form: &FormState, operators: &[OperatorRow]) -> bool {
-    let is_of = |operator: &OperatorRow| form.value("operator") == operator.id.to_string();
+fn is_unplaced(form: &FormState, operators: &[Operator]) -> bool {
+    let is_of = |operator: &Operator| form.value("operator") == operator.id.0.to_string();
     match form.form {
         Some(FormName::ServiceRevoke) => true,
         Some(FormName::ServiceToken | FormName::UsersMax) => !operators.iter().any(is_of),
@@ -83,8 +166,8 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
 }
 
 #[component]
-fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
-    let id = operator.id;
+fn OperatorEntry(operator: Operator, form: FormState) -> impl IntoView {
+    let OperatorId(id) = operator.id;
     let posted = match form.value("operator") == id.to_string() {
         true => form,
         false => FormState::default(),
@@ -113,10 +196,10 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
             </h3>
             <p class="agent-facts">
                 <span>
-                    {count(operator.users)} " of " {count(operator.users_max)} " users"
+                    {count(operator.users.into())} " of " {count(operator.users_max.into())} " users"
                 </span>
                 {pool}
-                <span>"created " <When at=operator.created /></span>
+                <span>"created " <When at=operator.created_at /></span>
             </p>
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
@@ -137,7 +220,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                 </summary>
                 <form class="stack" method="get" action="/admin/users">
                     <input type="hidden" name="operator" value=id />
-                    <Field
+                    <components::Field
                         form=find_form
                         name="external_id"
                         label="User ID at the operator"
@@ -156,7 +239,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}")>
                     <FormError form=cap_form.clone() fields=&["users_max", "pool"] />
-                    <Field
+                    <components::Field
                         form=cap_form.clone()
                         name="users_max"
                         label="User limit"
@@ -165,7 +248,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                         autocomplete="off"
                         maxlength="8"
                     />
-                    <Field
+                    <components::Field
                         form=cap_form
                         name="pool"
                         label="Global pool"
@@ -192,7 +275,7 @@ fn NewOperator(form: FormState) -> impl IntoView {
             <summary>"New operator"</summary>
             <form class="stack" method="post" action=format!("{PATH}/operators")>
                 <FormError form=form.clone() fields=&["name", "users_max", "scope", "expires_days"] />
-                <Field
+                <components::Field
                     form=form.clone()
                     name="name"
                     label="Name"
@@ -200,7 +283,7 @@ fn NewOperator(form: FormState) -> impl IntoView {
                     autocomplete="off"
                     maxlength="64"
                 />
-                <Field
+                <components::Field
                     form=form.clone()
                     name="users_max"
                     label="User limit"

@@ -3,39 +3,150 @@
 //! it does it. Nothing here tells anything of anybody's memory but how many bytes
 //! it takes.
 
-pub mod load;
-pub mod post;
+mod changes;
+pub mod invitations;
 
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
 use axum::response::Response;
+use keepsake_edge::AppState;
 use leptos::prelude::*;
 
-use crate::components::{
-    Done, Field, FieldError, FormError, NoSuchPage, Paste, Section, StateBadge, When, count,
+use super::storage::{Largest, stored};
+use crate::accounts::admin_events::{AdminAction, AdminActor, AdminEvent};
+use crate::accounts::invitations::Invitation;
+use crate::accounts::operators::OperatedUser;
+use crate::accounts::people::{People, Person};
+use crate::accounts::{AccountError, ExternalId, OperatorId, Role, UserId};
+use crate::address::UsersFilters;
+use crate::components::{Done, FormError, NoSuchPage, Paste, Section, StateBadge, When, count};
+use crate::forms::{
+    ActionForm, Admin, Form, FormName, FormState, Outcome, Posted, done, page, parse_id, respond,
+    unknown_action,
 };
-use crate::forms::{FormName, FormState};
-use crate::page::Page;
-use crate::view::{
-    AdminEventRow, InvitationRow, InvitationState, OperatedUserRow, PersonRow, UsersFilters,
-    UsersPage,
-};
-
-use super::storage::Largest;
+use crate::page::{Page, account_error, asked};
+use crate::quota::StorageOverview;
+use changes::Changes;
+use invitations::Invitations;
 
 const PATH: &str = "/admin/users";
+/// No e-mail address is longer.
+const ADDRESS_CHARS_MAX: usize = 254;
+
+#[derive(Clone)]
+struct UsersPage {
+    people: People,
+    /// Bytes by user; not of those who were not counted yet.
+    stored: BTreeMap<i64, i64>,
+    storage: StorageOverview,
+    /// Of those who store most, by user.
+    names: BTreeMap<i64, String>,
+    invitations: Vec<Invitation>,
+    /// What came of looking for a user of an operator; `None` when none was looked for.
+    operated: Option<Option<OperatedUser>>,
+    events: Vec<AdminEvent>,
+}
 
 pub async fn show(page: Page) -> Response {
     let filters = UsersFilters::from_query(page.query());
     let form = page.form.clone();
-    let found = page.users_page(&filters).await;
+    let found = match page.is_admin() {
+        true => load(&page, &filters).await.map(Some).map_err(account_error),
+        false => Ok(None),
+    };
     page.render(Section::Users, "Users · Admin", PATH, found, move |page| match page {
-        Some(page) => view! { <Whole page filters=filters.clone() form=form.clone() /> }.into_any(),
+        Some(page) => view! { <Users page filters=filters.clone() form=form.clone() /> }.into_any(),
         None => view! { <NoSuchPage /> }.into_any(),
     })
     .await
 }
 
+async fn load(page: &Page, filters: &UsersFilters) -> Result<UsersPage, AccountError> {
+    let (accounts, quota) = (&page.state.accounts, page.state.embeddings.quota());
+    // PostgreSQL rejects NUL.
+    let is_address = filters.q.chars().count() <= ADDRESS_CHARS_MAX && !filters.q.contains('\0');
+    let words = if is_address { filters.q.as_str() } else { "\u{fffd}" };
+    let people = accounts.list_people(words, filters.before.map(UserId)).await?;
+    let ids: Vec<i64> = people.rows.iter().map(|person| person.id.0).collect();
+    let stored = quota.bytes_of(&ids).await?;
+    let storage = quota.overview().await?;
+    let largest: Vec<i64> = storage.largest.iter().map(|(user, _)| user.0).collect();
+    Ok(UsersPage {
+        people,
+        stored,
+        storage,
+        names: accounts.list_names(&largest).await?.into_iter().collect(),
+        invitations: accounts.list_invitations().await?,
+        operated: operated(page, filters).await?,
+        events: accounts.list_admin_events().await?,
+    })
+}
+
+async fn operated(
+    page: &Page,
+    filters: &UsersFilters,
+) -> Result<Option<Option<OperatedUser>>, AccountError> {
+    let Some(operator) = filters.operator else {
+        return Ok(None);
+    };
+    // An invalid external id belongs to nobody.
+    let Ok(external) = ExternalId::parse(filters.external_id.as_bytes()) else {
+        return Ok(Some(None));
+    };
+    let accounts = &page.state.accounts;
+    Ok(Some(accounts.find_operated_user(OperatorId(operator), &external).await?))
+}
+
+/// Like an invitation: the only response that ever contains the link.
+pub async fn make_reset_link(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    Path(user): Path<String>,
+) -> Response {
+    let attempt = async {
+        let user = UserId(parse_id(&user)?);
+        let admin = signed_in.0.id;
+        let (name, token) = state.accounts.make_reset_link(admin, user).await?;
+        let (server, token) = (state.public_url.as_str(), token.reveal());
+        Ok(Outcome::from(FormState {
+            new_link: Some(format!("{server}/reset/{token}")),
+            values: [("email".to_owned(), name)].into(),
+            ..page(FormName::ResetLink)
+        }))
+    };
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(show, &state, signed_in, PATH, FormName::People, &fields, outcome).await
+}
+
+pub async fn change(_: Admin, Posted(posted, form): Posted<ActionForm>) -> Response {
+    let state = &posted.state;
+    let attempt = async {
+        let user = UserId(posted.id()?);
+        let action = AdminAction::parse(&form?.action).ok_or_else(unknown_action)?;
+        let by = AdminActor::Admin(posted.user());
+        let name = state.accounts.change_person(by, user, action).await?;
+        state.search.reader().forget(user);
+        Ok(done(FormName::People, format!("{name} {}", outcome_of(action))))
+    };
+    posted.respond(show, PATH, FormName::People, attempt.await).await
+}
+
+fn outcome_of(action: AdminAction) -> &'static str {
+    match action {
+        AdminAction::Disable => {
+            "was disabled: every browser is signed out, and their tokens no longer work."
+        }
+        AdminAction::Enable => {
+            "was enabled: they can sign in, and their agents' tokens work again."
+        }
+        AdminAction::Promote => "is now an admin.",
+        _ => "is no longer an admin.",
+    }
+}
+
 #[component]
-fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoView {
+fn Users(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoView {
     let people_form = form.of(FormName::People);
     let operated = page
         .operated
@@ -50,15 +161,10 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
             {operated}
             <div class="with-side parts">
                 <div class="parts">
-                    <People
-                        people=page.people
-                        total=page.total
-                        next_before=page.next_before
-                        filters
-                    />
+                    <PeopleList people=page.people stored=page.stored filters />
                 </div>
                 <div class="parts">
-                    <Largest storage=page.storage />
+                    <Largest storage=page.storage names=page.names />
                     <Invitations invitations=page.invitations form=form.of(FormName::Invitation) />
                     <Changes events=page.events />
                 </div>
@@ -87,19 +193,13 @@ fn NewResetLink(form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn People(
-    people: Vec<PersonRow>,
-    total: i64,
-    next_before: Option<i64>,
-    filters: UsersFilters,
-) -> impl IntoView {
-    let is_filtered = !filters.q.trim().is_empty();
-    let heading = match (total, is_filtered) {
-        (0, _) => "No users".to_owned(),
-        (1, _) => "1 user".to_owned(),
-        (n, _) => format!("{} users", count(n)),
+fn PeopleList(people: People, stored: BTreeMap<i64, i64>, filters: UsersFilters) -> impl IntoView {
+    let heading = match people.total {
+        0 => "No users".to_owned(),
+        1 => "1 user".to_owned(),
+        n => format!("{} users", count(n)),
     };
-    let more = next_before.map(|before| {
+    let more = people.next_before.map(|UserId(before)| {
         view! {
             <p>
                 <a class="button" href=filters.href_after(Some(before))>
@@ -115,10 +215,14 @@ fn People(
             </p>
         }
     });
-    let nobody = (total == 0).then(|| {
+    let nobody = (people.total == 0).then(|| {
         view! {
             <p class="hint">"No address contains this text. " <a href=PATH>"Show all users"</a></p>
         }
+    });
+    let rows = people.rows.into_iter().map(|person| {
+        let bytes = stored.get(&person.id.0).copied();
+        view! { <PersonEntry person bytes /> }
     });
     view! {
         <section class="part" aria-labelledby="people">
@@ -142,7 +246,7 @@ fn People(
             {nobody}
             {first}
             <ul class="tokens">
-                {people.into_iter().map(|person| view! { <Person person /> }).collect_view()}
+                {rows.collect_view()}
             </ul>
             {more}
         </section>
@@ -151,27 +255,32 @@ fn People(
 }
 
 #[component]
-fn Person(person: PersonRow) -> impl IntoView {
-    let email = person.email.clone();
-    let signed_in = match person.last_sign_in {
+fn PersonEntry(
+    person: Person,
+    /// That they store; `None`: not counted yet.
+    bytes: Option<i64>,
+) -> impl IntoView {
+    let is_oneself = asked().account().is_some_and(|admin| admin.id == person.id);
+    let is_admin = person.role == Role::Admin;
+    let signed_in = match person.last_sign_in_at {
         Some(moment) => view! { "signed in " <When at=moment /> }.into_any(),
         None => "never signed in".into_any(),
     };
-    let steps = match person.is_oneself {
+    let steps = match is_oneself {
         true => view! { <span class="hint">"This is you."</span> }.into_any(),
-        false => steps_of(person.id, &email, person.is_admin, person.is_disabled, true),
+        false => steps_of(person.id, &person.email, is_admin, person.disabled, true),
     };
     view! {
-        <li class="token" data-over=person.is_disabled.then_some("")>
+        <li class="token" data-over=person.disabled.then_some("")>
             <div class="token-name">
                 <bdi>{person.email}</bdi>
-                {person.is_admin.then(|| view! { <StateBadge state="admin" /> })}
-                {person.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
+                {is_admin.then(|| view! { <StateBadge state="admin" /> })}
+                {person.disabled.then(|| view! { <StateBadge state="disabled" /> })}
             </div>
             <p class="token-facts">
-                <span>"created " <When at=person.created /></span>
+                <span>"created " <When at=person.created_at /></span>
                 <span>{signed_in}</span>
-                {person.stored.map(|size| view! { <span>"stores " {size}</span> })}
+                {bytes.map(|bytes| view! { <span>"stores " {stored(bytes)}</span> })}
             </p>
             {steps}
         </li>
@@ -180,7 +289,13 @@ fn Person(person: PersonRow) -> impl IntoView {
 }
 
 /// What can be done to an account, each with what it will do said before.
-fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bool) -> AnyView {
+fn steps_of(
+    UserId(id): UserId,
+    name: &str,
+    is_admin: bool,
+    is_disabled: bool,
+    signs_in: bool,
+) -> AnyView {
     let shut_out = match (is_disabled, signs_in) {
         (true, _) => Step {
             action: "enable",
@@ -279,18 +394,18 @@ impl Step {
 
 /// A user of an operator, who was looked for by the operator's own id.
 #[component]
-fn Operated(found: Option<OperatedUserRow>, external_id: String) -> impl IntoView {
+fn Operated(found: Option<OperatedUser>, external_id: String) -> impl IntoView {
     let body = match found {
         None => view! {
             <p>"This operator has no user that it calls " <bdi>{external_id}</bdi> "."</p>
         }
         .into_any(),
         Some(user) => {
-            let steps = steps_of(user.id, &user.external_id, false, user.is_disabled, false);
+            let steps = steps_of(user.id, &user.external_id, false, user.disabled, false);
             view! {
                 <div class="token-name">
                     <bdi>{user.external_id}</bdi>
-                    {user.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
+                    {user.disabled.then(|| view! { <StateBadge state="disabled" /> })}
                 </div>
                 <p class="token-facts">
                     <span>"a user of " <bdi>{user.operator}</bdi></span>
@@ -304,167 +419,6 @@ fn Operated(found: Option<OperatedUserRow>, external_id: String) -> impl IntoVie
         <section class="part fresh" aria-labelledby="operated">
             <h2 id="operated">"An operator's user"</h2>
             {body}
-        </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoView {
-    let fresh = form.new_link.clone().map(|link| {
-        view! {
-            <section class="fresh" aria-labelledby="fresh-title" tabindex="-1" autofocus>
-                <h3 id="fresh-title">"Invitation"</h3>
-                <p>
-                    <strong>"Copy it now, and send it yourself."</strong>
-                    " It is shown only once; only a hash of it is stored. It creates one account, within 7 days."
-                </p>
-                <Paste caption="Link" text=link />
-            </section>
-        }
-    });
-    let role = form.value("role");
-    let role_error = form.error_of("role");
-    let role_described_by = role_error.is_some().then_some("invitation-role-error");
-    let roles = [("member", "a member's"), ("admin", "an admin's")].map(|(value, words)| {
-        view! {
-            <option value=value selected=role == value>
-                {words}
-            </option>
-        }
-    });
-    let rows =
-        invitations.into_iter().map(|invitation| view! { <Invited invitation /> }).collect_view();
-    view! {
-        <section class="part" aria-labelledby="invitations">
-            <h2 id="invitations">"Invitations and reset links"</h2>
-            <p>"An invitation is a link that creates one account, even while sign-up is closed."</p>
-            {fresh}
-            <form class="stack" method="post" action="/admin/invitations">
-                <FormError form=form.clone() fields=&["email", "role"] />
-                <Field
-                    form
-                    name="email"
-                    label="E-mail address (optional)"
-                    hint="Leave blank to let the invited person choose."
-                    kind="email"
-                    autocomplete="off"
-                    maxlength="254"
-                    optional=true
-                />
-                <div class="field">
-                    <label for="invitation-role">"Role"</label>
-                    <select id="invitation-role" name="role" aria-describedby=role_described_by>
-                        {roles.into_iter().collect_view()}
-                    </select>
-                    <FieldError id="invitation-role-error".to_owned() error=role_error />
-                </div>
-                <div>
-                    <button type="submit">"Create invitation"</button>
-                </div>
-            </form>
-            <ul class="tokens">{rows}</ul>
-        </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Invited(invitation: InvitationRow) -> impl IntoView {
-    let state = match invitation.state {
-        InvitationState::Open => "open",
-        InvitationState::Used => "used",
-        InvitationState::Expired => "expired",
-        InvitationState::Revoked => "revoked",
-    };
-    let is_open = invitation.state == InvitationState::Open;
-    // Where it was bound, the address stands there already.
-    let used_by =
-        invitation.used_by.filter(|_| invitation.email.is_none() && invitation.resets.is_none());
-    let is_reset = invitation.resets.is_some();
-    let name = match (invitation.resets, invitation.email) {
-        (Some(email), _) => view! { "A new password for " <bdi>{email}</bdi> }.into_any(),
-        (None, Some(email)) => view! { <bdi>{email}</bdi> }.into_any(),
-        (None, None) => "Anyone with the link".into_any(),
-    };
-    let by = invitation.invited_by.map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
-    let used_by = used_by.map(|user| view! { <span>"created " <bdi>{user}</bdi></span> });
-    let ends = match invitation.state {
-        InvitationState::Open => {
-            Some(view! { <span>"expires " <When at=invitation.expires /></span> })
-        }
-        _ => None,
-    };
-    let (what_ends, button) = match is_reset {
-        true => ("The link stops working. You can create another at any time.", "Revoke this link"),
-        false => (
-            "The link stops working. You can create another at any time.",
-            "Revoke this invitation",
-        ),
-    };
-    let revoke = is_open.then(|| {
-        view! {
-            <details class="confirm">
-                <summary>"Revoke"</summary>
-                <div>
-                    <p>{what_ends}</p>
-                    <form
-                        method="post"
-                        action=format!("/admin/invitations/{}/revoke", invitation.id)
-                    >
-                        <button class="danger" type="submit">
-                            {button}
-                        </button>
-                    </form>
-                </div>
-            </details>
-        }
-    });
-    view! {
-        <li class="token" data-over=(!is_open).then_some("")>
-            <div class="token-name">
-                {name} <StateBadge state />
-                {invitation.is_admin.then(|| view! { <StateBadge state="admin" /> })}
-            </div>
-            <p class="token-facts">
-                <span>"created " <When at=invitation.created /></span>
-                {by}
-                {used_by}
-                {ends}
-            </p>
-            {revoke}
-        </li>
-    }
-    .into_any()
-}
-
-#[component]
-fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
-    let rows = if events.is_empty() {
-        view! { <p class="hint">"Changes to invitations, roles, providers, service tokens, jobs and users are listed here."</p> }
-            .into_any()
-    } else {
-        let rows = events
-            .into_iter()
-            .map(|event| {
-                view! {
-                    <li>
-                        <bdi>{event.who}</bdi>
-                        " "
-                        {event.what}
-                        {event.whom.map(|whom| view! { " " <bdi>{whom}</bdi> })}
-                        ", "
-                        <When at=event.at />
-                    </li>
-                }
-            })
-            .collect_view();
-        view! { <ul class="changes">{rows}</ul> }.into_any()
-    };
-    view! {
-        <section class="part" aria-labelledby="changes">
-            <h2 id="changes">"Recent changes"</h2>
-            {rows}
         </section>
     }
     .into_any()

@@ -20,10 +20,9 @@ use crate::erasure::about::{
     Subject, SubjectKind,
 };
 use crate::erasure::{self, ErasureError, ReceiptId};
-use crate::forms::{Field, FormName, FormState, Outcome, Posted, Submission};
+use crate::forms::{Field, FormName, FormState, Outcome, Posted, Submission, memory_problem};
 use crate::input::{Invalid, sentence};
 use crate::page::{Page, PageError, database};
-use crate::pages::item::post::memory_problem;
 
 const PATH: &str = "/data/about";
 

@@ -10,8 +10,8 @@ use crate::components::{Progress, Renewal, Section, StateBadge, When, count};
 use crate::erasure::{self, ErasedRows, ErasureKind, Receipt, ReceiptId};
 use crate::islands::{LiveProgress, UndoTime};
 use crate::memories::ItemId;
+use crate::moment::whole_ms;
 use crate::page::{Asked, Page, PageError, asked, database};
-use crate::pages::item::load::whole_ms;
 use crate::view::ItemErasure;
 
 const LOOK_SECONDS: u32 = 1;

@@ -1,15 +1,12 @@
-//! What is stored, in numbers alone: the part of Your data, and what Admin and Admin › Users tell of it.
-
-use std::collections::BTreeMap;
+//! What is stored, in numbers alone: the part of Your data.
 
 use leptos::prelude::*;
 
-use crate::accounts::{AccountError, UserId};
+use crate::accounts::UserId;
 use crate::components::{Progress, When};
 use crate::input::sentence;
 use crate::page::Page;
 use crate::quota::{QuotaError, StorageUse, in_words};
-use crate::view::{ServerStorage, StorageList};
 
 /// Which tables are named how on Your data; all others are the rest.
 const PARTS: [(&str, &[&str]); 5] = [
@@ -22,46 +19,6 @@ const PARTS: [(&str, &[&str]); 5] = [
 const REST: &str = "Everything else";
 
 impl Page {
-    pub(crate) async fn server_storage(&self) -> Result<ServerStorage, sqlx::Error> {
-        let quota = self.state.embeddings.quota();
-        let disk = quota.disk().state();
-        let is_disk_full = disk.is_some_and(|disk| disk.is_full);
-        let disk = disk.map(|disk| {
-            let [free, total, floor] =
-                [disk.space.free, disk.space.total, disk.floor].map(in_words);
-            let below = match is_disk_full {
-                true => "nothing is added until there is more than",
-                false => "nothing is added below",
-            };
-            format!("{free} of the disk's {total} are free; {below} {floor}.")
-        });
-        Ok(ServerStorage { limit_mib: quota.limit().await? >> 20, disk, is_disk_full })
-    }
-
-    pub(crate) async fn storage_list(&self) -> Result<StorageList, AccountError> {
-        let overview = self.state.embeddings.quota().overview().await?;
-        let users: Vec<i64> = overview.largest.iter().map(|(user, _)| user.0).collect();
-        let names: BTreeMap<i64, String> =
-            self.state.accounts.list_names(&users).await?.into_iter().collect();
-        let largest = overview.largest.into_iter();
-        Ok(StorageList {
-            total: words(overview.total),
-            limit: words(overview.limit),
-            largest: largest
-                .filter_map(|(user, bytes)| Some((names.get(&user.0)?.clone(), words(bytes))))
-                .collect(),
-        })
-    }
-
-    /// What each of these users stores, in words.
-    pub(crate) async fn sizes_of(
-        &self,
-        users: &[i64],
-    ) -> Result<BTreeMap<i64, String>, AccountError> {
-        let sizes = self.state.embeddings.quota().bytes_of(users).await?.into_iter();
-        Ok(sizes.map(|(user, bytes)| (user, words(bytes))).collect())
-    }
-
     /// Why nothing is added for the user just now, if so.
     pub(crate) async fn want_of_room(&self, user: UserId) -> Result<Option<String>, sqlx::Error> {
         match self.state.embeddings.quota().check(user).await {

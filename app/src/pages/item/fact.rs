@@ -3,13 +3,11 @@
 use leptos::prelude::*;
 use time::OffsetDateTime;
 
-use crate::components::Marked;
+use crate::components::{Axis, Marked, SpanBar};
 use crate::memories::ItemId;
 use crate::memories::timeline::{CHARS_MAX, FactVersion};
 use crate::moment::date_of;
 use crate::page::asked;
-use crate::pages::entities::Bar;
-use crate::pages::entities::load::Axis;
 use crate::words::beginning;
 
 /// `this`: the memory whose page it is.
@@ -41,7 +39,7 @@ pub fn FactChanges(versions: Vec<FactVersion>, this: ItemId) -> impl IntoView {
                     </a>
                 </p>
                 <div class="span-time">
-                    <Bar bar />
+                    <SpanBar bar />
                     <span class="hint number">{when}</span>
                 </div>
             </li>

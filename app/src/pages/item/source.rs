@@ -12,7 +12,6 @@ use crate::memories::fading::Strength;
 use crate::memories::{DocumentPart, EpisodeSpan, TurnPosition};
 use crate::moment::Moment;
 use crate::page::{asked, whose};
-use crate::pages::summary::load::source_item;
 use crate::words::{lines_in_words, used};
 
 #[component]
@@ -178,7 +177,6 @@ pub fn WrittenFrom(sources: Vec<SourceItem>, gone: i64) -> impl IntoView {
         return ().into_any();
     }
     let told = sources.len() as i64;
-    let items = sources.into_iter().map(source_item).collect::<Vec<_>>();
     let gone = match gone {
         0 => String::new(),
         1 => " One more has expired.".to_owned(),
@@ -192,7 +190,7 @@ pub fn WrittenFrom(sources: Vec<SourceItem>, gone: i64) -> impl IntoView {
             </p>
             <details class="sources">
                 <summary>{memories(told)}</summary>
-                <SourceList items />
+                <SourceList items=sources />
             </details>
         </section>
     }

@@ -4,13 +4,15 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::{StateBadge, When, count};
-use crate::view::{FailedRun, JobFailures};
+use crate::jobs::{JobState, JobsOverview};
+use crate::queue::SERVER;
+use crate::queue::store::FailedJob;
 
-#[component]
-pub fn Failures(failures: Vec<JobFailures>) -> impl IntoView {
-    let total: i64 = failures.iter().map(|job| job.total).sum();
-    let is_empty = failures.is_empty();
-    let all = (failures.len() > 1).then(|| {
+pub fn failures(overview: &JobsOverview) -> AnyView {
+    let failed: Vec<&JobState> = overview.jobs.iter().filter(|job| job.failed() > 0).collect();
+    let total: i64 = failed.iter().map(|job| job.failed()).sum();
+    let is_empty = failed.is_empty();
+    let all = (failed.len() > 1).then(|| {
         view! {
             <form method="post" action=PATH>
                 <button id="retry-all" type="submit" name="action" value="retry">
@@ -34,27 +36,28 @@ pub fn Failures(failures: Vec<JobFailures>) -> impl IntoView {
                     }
                 })}
             {all}
-            {failures.into_iter().map(|job| view! { <OfJob job /> }).collect_view()}
+            {failed.into_iter().map(|state| of_job(state, &overview.failed)).collect_view()}
         </section>
     }
     .into_any()
 }
 
-#[component]
-fn OfJob(job: JobFailures) -> impl IntoView {
-    let unseen = job.total - i64::try_from(job.runs.len()).unwrap_or(0);
-    let heading = match job.total {
-        1 => format!("{}: 1 failed run", job.title),
-        n => format!("{}: {} failed runs", job.title, count(n)),
+/// `listed` are the failed runs of all jobs that come next.
+fn of_job(state: &JobState, listed: &[FailedJob]) -> AnyView {
+    let (name, title) = (state.job.name, state.job.title);
+    let runs: Vec<&FailedJob> = listed.iter().filter(|run| run.job == name).collect();
+    let unseen = state.failed() - i64::try_from(runs.len()).unwrap_or(0);
+    let heading = match state.failed() {
+        1 => format!("{title}: 1 failed run"),
+        n => format!("{title}: {} failed runs", count(n)),
     };
-    let title = job.title;
     view! {
         <div class="title-row">
             <h3>{heading}</h3>
             <form method="post" action=PATH>
-                <input type="hidden" name="job" value=job.name />
+                <input type="hidden" name="job" value=name />
                 <button
-                    id=format!("retry-{}", job.name)
+                    id=format!("retry-{name}")
                     class="quiet"
                     type="submit"
                     name="action"
@@ -66,24 +69,23 @@ fn OfJob(job: JobFailures) -> impl IntoView {
             </form>
         </div>
         <ul class="failures">
-            {job.runs.into_iter().map(|run| view! { <Run run /> }).collect_view()}
+            {runs.into_iter().map(failed_run).collect_view()}
         </ul>
         {(unseen > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(unseen))}</p> })}
     }
     .into_any()
 }
 
-#[component]
-fn Run(run: FailedRun) -> impl IntoView {
+fn failed_run(run: &FailedJob) -> AnyView {
     let who = match run.user {
-        Some(user) => format!("User {user}"),
-        None => "The server".to_owned(),
+        SERVER => "The server".to_owned(),
+        user => format!("User {}", user.0),
     };
     let attempts = match run.attempts {
         1 => "1 attempt".to_owned(),
-        n => format!("{} attempts", count(n)),
+        n => format!("{} attempts", count(n.into())),
     };
-    let next = run.next_try.map(|moment| view! { " Next attempt " <When at=moment /> "." });
+    let next = run.run_at.map(|at| view! { " Next attempt " <When at /> "." });
     view! { <li>{format!("{who}: {attempts}: {}.", run.problem.trim_end_matches('.'))} {next}</li> }
         .into_any()
 }

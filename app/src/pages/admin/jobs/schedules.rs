@@ -2,26 +2,27 @@
 //! that nothing that is being typed is lost.
 
 use leptos::prelude::*;
+use time::macros::format_description;
 
 use super::PATH;
+use crate::clock::Schedule;
 use crate::components::FieldError;
 use crate::forms::FormState;
-use crate::view::{JobRow, ScheduleView};
+use crate::jobs::JobState;
 
 /// What the forms blame.
 pub const FIELDS: &[&str] = &["at", "weekday"];
 const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-#[component]
-pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {
-    let forms = jobs.into_iter().filter_map(|job| {
-        let schedule = job.schedule.clone()?;
-        let form = match form.value("job") == job.name {
+pub fn schedules(jobs: &[JobState], form: &FormState) -> AnyView {
+    let forms = jobs.iter().filter_map(|state| {
+        let (default, schedule) = (state.job.schedule?, state.schedule()?);
+        let form = match form.value("job") == state.job.name {
             true => form.clone(),
             false => FormState::default(),
         };
-        Some(view! { <OfJob job schedule form /> })
+        Some(of_job(state, default, schedule, &form))
     });
     view! {
         <section class="part" aria-labelledby="schedules-title">
@@ -35,9 +36,9 @@ pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {
     .into_any()
 }
 
-#[component]
-fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView {
-    let (name, title) = (job.name, job.title);
+/// `default` is the job's own schedule, `schedule` the one in force.
+fn of_job(state: &JobState, default: Schedule, schedule: Schedule, form: &FormState) -> AnyView {
+    let (name, title) = (state.job.name, state.job.title);
     let id = format!("schedule-{name}");
     let typed = |field: &str, saved: String| match form.values.get(field) {
         Some(typed) if form.error.is_some() => typed.clone(),
@@ -45,12 +46,13 @@ fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView 
     };
     let time_error = form.error_of("at");
     let weekday_error = form.error_of("weekday");
-    let at = typed("at", schedule.at);
+    let time = format_description!("[hour]:[minute]");
+    let at = typed("at", schedule.at.format(time).unwrap_or_default());
     let weekday = schedule.weekday.map(|day| {
-        let chosen = typed("weekday", day);
+        let chosen = typed("weekday", day.to_string());
         view! { <Weekday id=id.clone() chosen error=weekday_error /> }
     });
-    let default = schedule.default.map(|default| {
+    let default = state.set_schedule.map(|_| {
         view! {
             <button class="quiet long" type="submit" name="action" value="unschedule" formnovalidate>
                 {format!("Reset to the default: {default}")}
@@ -62,7 +64,7 @@ fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView 
     view! {
         <form method="post" action=PATH class="stack" id=id.clone()>
             <h3>{title}</h3>
-            <p>{format!("Runs {}.", job.when)}</p>
+            <p>{format!("Runs {}.", state.when())}</p>
             <input type="hidden" name="job" value=name />
             {weekday}
             <div class="field">

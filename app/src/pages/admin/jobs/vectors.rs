@@ -2,28 +2,54 @@
 //! that tries again.
 
 use leptos::prelude::*;
+use sqlx::PgConnection;
 
 use super::PATH;
 use crate::components::{StateBadge, When, count, some_texts};
-use crate::view::{TroubleRow, VectorsView};
+use crate::embedding::{Embeddings, OpenEmbeddings, ProviderTrouble};
+use crate::providers::ProviderType;
 
-#[component]
-pub fn Vectors(vectors: VectorsView) -> impl IntoView {
-    let state = match (vectors.has_failures(), vectors.pending > 0) {
+/// Everybody's vectors.
+pub struct OpenVectors {
+    pub open: OpenEmbeddings,
+    troubles: Vec<ProviderTrouble>,
+    /// Spaces whose provider searches leave alone just now.
+    open_breakers: i64,
+}
+
+impl OpenVectors {
+    pub async fn load(
+        embeddings: &Embeddings,
+        conn: &mut PgConnection,
+    ) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            open: embeddings.open_embeddings(conn).await?,
+            troubles: embeddings.troubles(conn).await?,
+            open_breakers: i64::try_from(embeddings.count_open_breakers()).unwrap_or(i64::MAX),
+        })
+    }
+
+    /// Whether *Retry* has something to do.
+    fn has_failures(&self) -> bool {
+        self.open.failed > 0 || !self.troubles.is_empty() || self.open_breakers > 0
+    }
+}
+
+pub fn vectors(vectors: &OpenVectors) -> AnyView {
+    let state = match (vectors.has_failures(), vectors.open.pending > 0) {
         (true, _) => "failed",
         (false, true) => "pending",
         (false, false) => "ready",
     };
     let is_empty = state == "ready";
-    let since =
-        vectors.pending_since.clone().map(|moment| view! { " Oldest: " <When at=moment /> "." });
+    let since = vectors.open.pending_since.map(|at| view! { " Oldest: " <When at /> "." });
     view! {
         <section class="part" id="vectors" aria-labelledby="vectors-title">
             <div class="title-row">
                 <h2 id="vectors-title">"Embeddings"</h2>
                 <StateBadge state />
             </div>
-            <p class="lead">{line(&vectors)} {since}</p>
+            <p class="lead">{line(&vectors.open)} {since}</p>
             {is_empty
                 .then(|| {
                     view! {
@@ -32,8 +58,8 @@ pub fn Vectors(vectors: VectorsView) -> impl IntoView {
                         </p>
                     }
                 })}
-            <Troubles troubles=vectors.troubles.clone() open_breakers=vectors.open_breakers />
-            <Given vectors />
+            {troubles(&vectors.troubles, vectors.open_breakers)}
+            {given_up(vectors)}
         </section>
     }
     .into_any()
@@ -44,8 +70,8 @@ fn texts_of_all(n: i64) -> String {
     some_texts(n, n)
 }
 
-fn line(vectors: &VectorsView) -> String {
-    match (vectors.pending, vectors.failed_items) {
+fn line(open: &OpenEmbeddings) -> String {
+    match (open.pending, open.failed) {
         (0, 0) => "No embeddings are pending.".to_owned(),
         (pending, 0) => format!("{} to be embedded.", texts_of_all(pending)),
         (0, failed) => format!("{} could not be embedded.", texts_of_all(failed)),
@@ -58,19 +84,18 @@ fn line(vectors: &VectorsView) -> String {
 }
 
 /// Which provider makes no vectors, why, for how many, and when it is tried again.
-#[component]
-fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
+fn troubles(troubles: &[ProviderTrouble], open_breakers: i64) -> AnyView {
     let rows = troubles
-        .into_iter()
+        .iter()
         .map(|trouble| {
             view! {
                 <p class="problem">
-                    <strong>{trouble.provider}</strong>
+                    <strong>{provider_name(trouble.provider_type)}</strong>
                     " ("
                     {users(trouble.users)}
                     "): "
-                    {trouble.problem}
-                    {trouble.next_try.map(|moment| view! { " Next attempt " <When at=moment /> "." })}
+                    {trouble.problem.clone()}
+                    {trouble.next_try.map(|at| view! { " Next attempt " <When at /> "." })}
                 </p>
             }
         })
@@ -95,6 +120,16 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
     .into_any()
 }
 
+fn provider_name(provider_type: ProviderType) -> &'static str {
+    match provider_type {
+        ProviderType::Llamacpp => "System llama.cpp",
+        ProviderType::Ollama => "Ollama endpoints of users",
+        ProviderType::Openai => "OpenAI-compatible endpoints of users",
+        ProviderType::Anthropic | ProviderType::CustomHttp => "Custom endpoints of users",
+        ProviderType::Builtin => "Builtin model",
+    }
+}
+
 fn users(n: i64) -> String {
     match n {
         1 => "1 user".to_owned(),
@@ -103,13 +138,12 @@ fn users(n: i64) -> String {
 }
 
 /// What was given up, and the button that sends it again.
-#[component]
-fn Given(vectors: VectorsView) -> impl IntoView {
-    let failed = (vectors.failed_items > 0).then(|| {
+fn given_up(vectors: &OpenVectors) -> AnyView {
+    let failed = (vectors.open.failed > 0).then(|| {
         let sentence = format!(
             "{} of {} could not be embedded. Each user sees why on Settings › Embeddings.",
-            texts_of_all(vectors.failed_items),
-            users(vectors.failed_users)
+            texts_of_all(vectors.open.failed),
+            users(vectors.open.failed_users)
         );
         view! { <p>{sentence}</p> }
     });
