@@ -47,28 +47,28 @@ pub struct Problem {
     pub current: Option<Box<Value>>,
 }
 
-/// What was wrong, and what would be accepted (RFC 9457).
+/// A problem document (RFC 9457).
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct ProblemDocument<'a> {
-    /// Always about:blank: `code` says more.
+    /// Always about:blank. `code` identifies the problem.
     #[serde(rename = "type")]
     #[schemars(extend("format" = "uri-reference"))]
     kind: &'static str,
-    /// The status in words.
+    /// Name of the HTTP status.
     title: &'static str,
     #[schemars(range(min = 400, max = 599))]
     status: u16,
-    /// Stable; programs may rely on it.
+    /// Stable identifier of the problem for programs.
     #[schemars(regex(pattern = "^[a-z_]+$"))]
     code: &'static str,
-    /// One sentence for whoever reads it.
+    /// One sentence for people: what is wrong, and what is accepted.
     detail: &'a str,
-    /// The field or parameter that was not accepted, where there is one.
+    /// The invalid field or parameter, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     field: Option<&'a str>,
-    /// What is there now, where that is not what the call expected.
+    /// The current state, if it differs from the state that the request expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     current: Option<&'a Value>,
@@ -413,6 +413,6 @@ pub fn wrong_method() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "This endpoint does not take this method; tools are called with POST.",
+        "This endpoint does not accept this method; tools are called with POST.",
     )
 }

@@ -21,41 +21,41 @@ const ASK_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Workers renew their lease every 5 s.
 const WORKER_SILENT_MAX: time::Duration = time::Duration::seconds(60);
 
-/// Each part's state. Parts that serving does not need only cause warnings.
+/// State of each component. Components that are not needed to serve requests only cause warnings.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Readiness")]
 pub struct ReadinessReport {
-    /// No part is in `not_ready`.
+    /// `not_ready` is empty.
     ready: bool,
-    /// There are warnings.
+    /// `warnings` is not empty.
     degraded: bool,
-    /// draining: it is about to stop.
+    /// draining: the server is about to stop.
     #[schemars(extend("enum" = ["ready", "draining"]))]
     server: &'static str,
-    /// unavailable: it did not answer in time.
+    /// unavailable: the database did not answer in time.
     #[schemars(extend("enum" = ["ready", "unavailable"]))]
     database: &'static str,
-    /// ahead: of a newer version.
+    /// ahead: a newer version has migrated the database.
     #[schemars(extend("enum" = ["ready", "missing", "behind", "ahead", UNKNOWN]))]
     schema: &'static str,
-    /// unknown while the database is away
+    /// unknown while the database is unavailable.
     #[schemars(extend("enum" = ["ready", "missing", UNKNOWN]))]
     vector_extension: &'static str,
-    /// Who works off jobs.
+    /// Background worker: here (in this process), elsewhere, starting, silent (no report for 60 s) or none.
     #[schemars(extend("enum" = ["here", "elsewhere", "starting", "silent", "none", UNKNOWN]))]
     worker: &'static str,
-    /// unknown while the database is away
+    /// unknown while the database is unavailable.
     #[schemars(extend("enum" = ["loaded", "present", "missing", "off", UNKNOWN]))]
     builtin_model: &'static str,
-    /// unknown while the database is away
+    /// unknown while the database is unavailable.
     #[schemars(extend("enum" = ["ready", "failing", "none", UNKNOWN]))]
     system_provider: &'static str,
-    /// low: nothing is added until there is room; reads go on.
+    /// low: nothing is added until there is free space. Reading still works.
     #[schemars(extend("enum" = ["ready", "low", UNKNOWN]))]
     disk: &'static str,
-    /// The parts that keep it from serving.
+    /// Components that prevent the server from serving requests.
     not_ready: Vec<&'static str>,
-    /// What works, but not as well as it could.
+    /// Problems that do not prevent serving requests, as sentences.
     warnings: Vec<&'static str>,
 }
 

@@ -21,7 +21,7 @@ const SLASHES: [char; 10] = [
     '\u{29F9}', '\u{FE68}',
 ];
 
-/// Of the document: names of folders and of a file, joined by slashes, which stand as they are. memory_files knows it as /memories/{path}.
+/// Path of the document: names of folders and of a file, joined by slashes. Slashes are not percent-encoded. memory_files knows it as /memories/{path}.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(example = "MEMORY.md")]
 pub struct DocumentPath(#[schemars(length(min = 1, max = PATH_CHARS_MAX))] String);

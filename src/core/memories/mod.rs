@@ -132,9 +132,13 @@ pub enum MemoryError {
 
 fn proposed(id: ItemId, proposal: i64, reason: ProposalReason) -> String {
     let why = match reason {
-        ProposalReason::Locked => format!("the user confirmed item {id}, and alone changes it"),
+        ProposalReason::Locked => {
+            format!("the user confirmed item {id}, so only the user can change it")
+        }
         ProposalReason::Together => {
-            format!("the user confirmed an item with the key of item {id}, and alone changes it")
+            format!(
+                "the user confirmed an item with the key of item {id}, so only the user can change it"
+            )
         }
         ProposalReason::Rate => format!(
             "this agent has changed {CHANGES_A_MINUTE} items within a minute, and more wait for the user"
@@ -147,8 +151,8 @@ fn proposed(id: ItemId, proposal: i64, reason: ProposalReason) -> String {
 
 fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
     let instead = match superseded_by {
-        Some(newer) => format!("item {newer} took its place: use that"),
-        None => "add it anew if it holds again".to_owned(),
+        Some(newer) => format!("item {newer} took its place; use that item"),
+        None => "add it again if it is true again".to_owned(),
     };
     format!("item {id} is archived or has expired; nothing was changed: {instead}")
 }

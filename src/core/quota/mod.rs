@@ -1,4 +1,4 @@
-//! How much may be kept (DESIGN §11): bytes of a user over all tables, and free disk. Past either nothing is added; reading,
+//! How much may be kept: bytes of a user over all tables, and free disk. Past either nothing is added; reading,
 //! exporting and whatever frees room go on. Must never count a user's rows in a request.
 //!
 //! A user's row in `user_storage` holds the bytes of the last count, which the job `storage` makes, and what was reserved since.
@@ -57,18 +57,18 @@ const LIMIT_MIB: std::ops::RangeInclusive<i64> = 1..=1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum QuotaError {
     #[error(
-        "there is no room for this: {} of at most {} that a user may store here are used; nothing was added: delete memories, sessions or documents that are no longer needed, or ask an admin of this server for more",
+        "the storage limit is reached: {} of at most {} are used; nothing was added: delete memories, sessions or documents that are no longer needed, or ask an admin of this server to raise the limit",
         in_words(*.used), in_words(*.limit)
     )]
     Storage { used: u64, limit: u64 },
     #[error(
-        "this server's disk has {} left, and below {} nothing is added; reading, exporting and deleting go on: try again once its admin has freed disk space",
+        "this server's disk has {} left, and below {} nothing is added; reading, exporting and deleting still work: try again when an admin has freed disk space",
         in_words(*.free), in_words(*.floor)
     )]
     Disk { free: u64, floor: u64 },
     /// PostgreSQL's own refusal, where its disk cannot be looked at.
     #[error(
-        "the disk of this server's database is full; nothing was added: try again once its admin has freed disk space"
+        "the disk of this server's database is full; nothing was added: try again when an admin has freed disk space"
     )]
     DatabaseDisk,
     #[error(transparent)]

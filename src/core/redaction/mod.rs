@@ -128,16 +128,16 @@ impl<'a> ScreenedField<'a> {
     }
 }
 
-/// A secret that was found, without it.
+/// A possible secret that was found. It does not contain the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SecretWarning {
-    /// Where it was.
+    /// The input field that contains it.
     pub field: String,
-    /// Which kind it looks like, such as github-pat or card-number.
+    /// The rule that matched, such as github-pat or card-number.
     pub rule: &'static str,
-    /// By which the user allows it on the page Settings › Secrets.
+    /// Identifies the secret when the user allows it on the page Settings › Secrets.
     pub fingerprint: String,
-    /// Replaced, and stored nowhere; else it was stored as it is.
+    /// The secret was replaced and not stored. Otherwise it was stored unchanged.
     pub removed: bool,
 }
 

@@ -21,7 +21,7 @@ pub const TOOL_CALLS_A_SESSION_MAX: usize = 16_000;
 pub const TOOL_NAME_CHARS_MAX: usize = 128;
 pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
 
-/// Your own id of the session, compared exactly. Each agent has its own: another agent's session of the same id is another session.
+/// Your own id of the session. It is compared exactly. Ids are separate for each agent.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(example = "chat-7")]
 pub struct SessionName(#[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))] String);
@@ -99,13 +99,13 @@ impl MessageRole {
     }
 }
 
-/// A tool call, as an assistant made it.
+/// A tool call of an assistant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
-    /// The id that the tool's message refers to.
+    /// Id of the call, which the tool message refers to.
     pub id: Option<String>,
     pub name: String,
-    /// JSON as text, or whatever the model wrote instead.
+    /// Arguments as a JSON string, or the text that the model wrote instead.
     pub arguments: String,
 }
 
@@ -130,12 +130,12 @@ pub struct NewMessages {
     pub skipped: Vec<SkippedMessage>,
 }
 
-/// An entry that is not kept.
+/// A message that was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SkippedMessage {
-    /// Its place in the request, from 0.
+    /// Index in the request, from 0.
     pub index: usize,
-    /// One sentence.
+    /// The reason, in one sentence.
     pub why: &'static str,
 }
 

@@ -59,7 +59,7 @@ impl SessionState {
     }
 }
 
-/// asked: by the agent; another: it went on in another session; still: nothing was said for a while; nightly: the night came.
+/// asked: the agent completed it; another: the agent continued in another session; still: no messages for 30 minutes; nightly: completed at night.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CompletionReason {
@@ -139,7 +139,7 @@ impl StoredMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtractionId(pub i64);
 
-/// How the reading of a stretch ended; nothing: nothing was worth storing.
+/// Result of an extraction; nothing: nothing was worth storing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractionOutcome {
@@ -177,28 +177,28 @@ impl ExtractionOutcome {
 /// The results of a reading, as stored in its row of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExtractionCounts {
-    /// Memories that were stored.
+    /// Number of memories that were stored.
     #[schemars(range(min = 0))]
     pub stored: i32,
-    /// Memories that were there already.
+    /// Number of memories that existed already.
     #[schemars(range(min = 0))]
     pub merged: i32,
-    /// Memories that others took the place of.
+    /// Number of memories that were replaced.
     #[schemars(range(min = 0))]
     pub superseded: i32,
-    /// Parts of the model's answer that could not be read.
+    /// Number of parts of the model's response that could not be parsed.
     #[schemars(range(min = 0))]
     pub malformed: i32,
-    /// Characters of the middle of a very long session that were not read.
+    /// Number of characters in the middle of a very long session that were not read.
     #[schemars(range(min = 0))]
     pub skipped_chars: i64,
-    /// Tokens that were sent to the model.
+    /// Number of input tokens.
     #[schemars(range(min = 0))]
     pub tokens_in: i64,
-    /// Tokens that it answered.
+    /// Number of output tokens.
     #[schemars(range(min = 0))]
     pub tokens_out: i64,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     #[schemars(range(min = 0))]
     pub duration_ms: i64,
 }

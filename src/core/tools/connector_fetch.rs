@@ -24,7 +24,7 @@ pub struct ConnectorFetch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchInput {
-    /// A result's `id`.
+    /// `id` of a search result.
     id: String,
 }
 
@@ -35,9 +35,9 @@ pub struct FetchOutput {
     title: String,
     /// The whole text.
     text: String,
-    /// Its page, for the person whose memory it is.
+    /// Address of its page, for the user.
     url: String,
-    /// What is known of it: type, theme, trust, dates, …
+    /// Type, theme, trust, dates and other properties, as strings. Unknown ones are omitted.
     metadata: BTreeMap<&'static str, String>,
     #[serde(skip)]
     touched: i64,
@@ -47,8 +47,8 @@ pub struct FetchOutput {
 impl Tool for ConnectorFetch {
     const NAME: &'static str = "fetch";
     const TITLE: &'static str = "Fetch a memory";
-    const DESCRIPTION: &'static str = "Read one remembered item whole, with its dates and where it comes from, by the id of a \
-        result of search. Example: {\"id\": \"42\"}";
+    const DESCRIPTION: &'static str = "Read one item in full, with dates and source, by the id of a \
+        search result. Example: {\"id\": \"42\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = FetchInput;
     type Output = FetchOutput;

@@ -23,23 +23,23 @@ pub struct ConnectorSearch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectorSearchInput {
-    /// Words or a sentence; "*" lists the newest.
+    /// Words or a sentence; "*" lists the newest items.
     #[schemars(length(max = QUERY_CHARS_MAX))]
     query: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct ConnectorSearchOutput {
-    /// The best first.
+    /// Best result first.
     results: Vec<Citation>,
-    /// That the answer is among these, 0 to 1; left out in a listing by date.
+    /// Confidence that the results contain the answer, 0 to 1. Omitted in a listing by date.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
     confidence: Option<f64>,
-    /// "probably not in memory" where it is low.
+    /// "probably not in memory" if `confidence` is low. It also names ignored input fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Why the search was less than it could be.
+    /// Why semantic search was not used, or covered only a part of the items. Omitted if it was complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
 }
@@ -47,11 +47,11 @@ pub struct ConnectorSearchOutput {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Citation {
-    /// `fetch` reads it whole.
+    /// Pass it to `fetch` to read the whole item.
     id: String,
     /// The beginning of the text.
     title: String,
-    /// Its page, for the person whose memory it is.
+    /// Address of its page, for the user.
     url: String,
     #[serde(skip)]
     touched: i64,
@@ -63,8 +63,8 @@ struct Citation {
 impl Tool for ConnectorSearch {
     const NAME: &'static str = "search";
     const TITLE: &'static str = "Search memory";
-    const DESCRIPTION: &'static str = "Find what is remembered about the user: preferences, people, projects, decisions, notes, \
-        past conversations. Finds by meaning and by words; fetch reads a result whole. Example: {\"query\": \"staging database port\"}";
+    const DESCRIPTION: &'static str = "Search the user's memory: preferences, people, projects, decisions, notes, \
+        past conversations. Semantic and keyword search; fetch returns a whole result. Example: {\"query\": \"staging database port\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = ConnectorSearchInput;
     type Output = ConnectorSearchOutput;

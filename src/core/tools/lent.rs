@@ -28,7 +28,7 @@ pub async fn get(
         Ok(found) if found.item.status_at(context.clock.now()) != Status::Active => Ok(None),
         Ok(found) => {
             let is_anothers = lent.is_anothers(call.viewer.user_id);
-            Ok(Some((told(found, is_anothers), lent.name.clone())))
+            Ok(Some((as_lent(found, is_anothers), lent.name.clone())))
         }
         Err(MemoryError::NotFound(_)) => Ok(None),
         Err(MemoryError::Database(error)) if is_not_lent(&error) => Ok(None),
@@ -37,7 +37,7 @@ pub async fn get(
 }
 
 /// Without the source conversation, and without the owner's settings.
-fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
+fn as_lent(found: ItemDetails, is_anothers: bool) -> ItemDetails {
     let ItemDetails { item, embedding, outdated, .. } = found;
     ItemDetails {
         item: MemoryItem {

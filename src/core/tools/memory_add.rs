@@ -26,36 +26,36 @@ pub struct MemoryAdd;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddInput {
-    /// What kind of memory it is.
+    /// Kind of memory.
     #[serde(rename = "type")]
     item_type: ToolItemType,
     /// One self-contained statement.
     #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
     content: String,
-    /// Such as work or health; default general.
+    /// Group. Default: the key's theme, or general.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Words to group it by.
+    /// Labels.
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
-    /// Name of a changing fact: the next of it takes its place.
+    /// Name of a fact that may change; a new value replaces the old.
     #[schemars(length(max = KEY_CHARS_MAX))]
     key: Option<String>,
     /// How you know it.
     source: Option<ToolSource>,
-    /// Default by source, 30 to 95.
+    /// Percent; default by source, 30 to 95.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,
-    /// For what holds so long.
+    /// Days until it expires.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
-    /// Since when: 2019, 2019-05 or 2019-05-17.
+    /// Valid from: 2019, 2019-05 or 2019-05-17.
     valid_from: Option<DateText>,
-    /// Until when, inclusive.
+    /// Valid until, inclusive.
     valid_until: Option<DateText>,
-    /// If it is of that work alone.
+    /// Only if it belongs to one project.
     project: Option<ProjectInput>,
-    /// The words it came from; user_explicit needs them, verbatim.
+    /// Verbatim source quote; user_explicit needs it.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
 }
@@ -63,28 +63,27 @@ pub struct AddInput {
 #[derive(Serialize, JsonSchema)]
 pub struct AddOutput {
     id: i64,
-    /// archived: it was put aside.
+    /// archived: an existing item of the key was kept instead (`put_aside_for`).
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
     embedding: ToolEmbeddingState,
-    /// Whose word it is; a tool's or a page's takes no place of the user's or an agent's.
+    /// Trust class. Items from tools or web pages never replace items from the user or an agent.
     trust: ToolTrust,
-    /// The same was active in its theme already; `id` is that item, which took over the tags and the expiry.
+    /// The same text was already active in its theme. `id` is the existing item, which takes over the new tags and expiry.
     duplicate: bool,
-    /// The item whose place it took: of the same key and time, or the corrected one; it is kept, archived.
+    /// Id of the item that it replaced: the corrected item, or the one with the same key and period. That item is archived.
     superseded: Option<i64>,
-    /// All items that it archived.
+    /// Ids of all items that it archived.
     archived: Vec<i64>,
-    /// The item of the same key that stays; this one is kept beside it, archived.
+    /// Id of the item with the same key that stays active. The new item is stored as archived.
     put_aside_for: Option<i64>,
-    /// What to know of it, in a sentence.
+    /// Remarks about the result, in sentences: for example, why trust is lower than requested, or which input fields were ignored.
     note: Option<String>,
 }
 
 /// For `user_explicit`, when no stored message of the user confirms it.
-const NOT_SAID: &str = "No message of the user that is held here has the source_context in their own words, so it counts as the agent's word.";
-const NO_CONTEXT: &str =
-    "Without the user's words as source_context it counts as the agent's word.";
+const NOT_SAID: &str = "No stored message of the user contains the source_context in the user's own words, so the trust class is agent.";
+const NO_CONTEXT: &str = "Without the user's words as source_context, the trust class is agent.";
 
 impl AddOutput {
     pub(super) fn new(added: AddedItem, provenance: &Provenance) -> Self {
@@ -100,7 +99,7 @@ impl AddOutput {
         }
         match (added.put_aside_for, is_claimed) {
             (Some(holder), _) => notes.push(format!(
-                "Item {} of this key stays, being more trusted, confirmed or later; this one is kept beside it, archived.",
+                "Item {} with the same key stays active, because it is more trusted, confirmed or newer; the new item is stored as archived.",
                 holder.0
             )),
             (None, true) if provenance.context.is_none() => notes.push(NO_CONTEXT.to_owned()),
@@ -134,8 +133,8 @@ impl AddOutput {
 impl Tool for MemoryAdd {
     const NAME: &'static str = "memory_add";
     const TITLE: &'static str = "Remember";
-    const DESCRIPTION: &'static str = "Remember one thing about the user that will matter later. Use it when the user says something lasting or asks you to remember; not for small talk or \
-        secrets. To correct an item, add the new one under its key, or archive the old. Example: {\"type\": \"fact\", \
+    const DESCRIPTION: &'static str = "Store one fact about the user for later conversations. Use it when the user says something lasting or asks you to remember; not for small talk or \
+        secrets. To correct an item, add the new one with the same key, or archive the old. Example: {\"type\": \"fact\", \
         \"content\": \"Lives in Lisbon.\", \"theme\": \"profile\", \"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = AddInput;

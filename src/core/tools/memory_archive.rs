@@ -15,7 +15,7 @@ pub struct MemoryArchive;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveInput {
-    /// The `id` of a search result.
+    /// `id` of a search result.
     #[schemars(range(min = 1))]
     item_id: WholeNumber,
 }
@@ -31,8 +31,8 @@ pub struct ArchiveOutput {
 impl Tool for MemoryArchive {
     const NAME: &'static str = "memory_archive";
     const TITLE: &'static str = "Archive a memory";
-    const DESCRIPTION: &'static str = "Forget an item: kept for the user to see, no longer found by default. What \
-        the user confirmed is proposed to them. Only when the user asks to forget, or an item is wrong. \
+    const DESCRIPTION: &'static str = "Archive an item: search hides it by default, the user still sees it. If the user \
+        confirmed it, the change is only proposed. Only when the user asks to forget it, or it is wrong. \
         Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
     const ADDS: bool = false;

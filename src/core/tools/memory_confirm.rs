@@ -15,7 +15,7 @@ pub struct MemoryConfirm;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmInput {
-    /// The `id` of a search result.
+    /// `id` of a search result.
     #[schemars(range(min = 1))]
     item_id: WholeNumber,
 }
@@ -34,8 +34,8 @@ pub struct ConfirmOutput {
 impl Tool for MemoryConfirm {
     const NAME: &'static str = "memory_confirm";
     const TITLE: &'static str = "Confirm a memory";
-    const DESCRIPTION: &'static str = "Mark an item as certain: confidence 100, and it does not fade. Use it when the user \
-        confirms it, not on your own judgement. Example: {\"item_id\": 42}";
+    const DESCRIPTION: &'static str = "Mark an item as certain: confidence 100, no fading. Use it only when the user \
+        confirms it. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = ConfirmInput;
     type Output = ConfirmOutput;

@@ -29,38 +29,38 @@ pub struct MemoryCorrect;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorrectInput {
-    /// Which item; or give its `key`.
+    /// The item's id; or give its `key`.
     #[schemars(range(min = 1))]
     item_id: Option<WholeNumber>,
-    /// Finds the item; beside item_id, its new key.
+    /// The item's key; with item_id, its new key.
     #[schemars(length(max = KEY_CHARS_MAX))]
     key: Option<String>,
-    /// Where the key is; beside item_id, its new theme.
+    /// Theme of the key; with item_id, the new theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     project: Option<ProjectInput>,
-    /// What is right, as one self-contained statement.
+    /// The correct text: one self-contained statement.
     #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
     content: String,
-    /// Only to change it.
+    /// New type.
     #[serde(rename = "type")]
     item_type: Option<ToolItemType>,
-    /// Only to change them.
+    /// New tags.
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
     /// How you know it.
     source: Option<ToolSource>,
-    /// Default by source, as in memory_add.
+    /// Percent; default by source.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,
-    /// 0: never.
+    /// 0: it never expires.
     #[schemars(range(min = 0, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<WholeNumber>,
-    /// As in memory_add; none: open.
+    /// As in memory_add; "none" removes it.
     valid_from: Option<DateText>,
-    /// None: open.
+    /// "none" removes it.
     valid_until: Option<DateText>,
-    /// The words it came from.
+    /// Verbatim source quote.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
 }
@@ -69,9 +69,9 @@ pub struct CorrectInput {
 impl Tool for MemoryCorrect {
     const NAME: &'static str = "memory_correct";
     const TITLE: &'static str = "Correct a memory";
-    const DESCRIPTION: &'static str = "Replace what an item says. Use it when the user corrects something or an item \
-        has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type and tags \
-        stay unless given; what the user confirmed is proposed to them. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
+    const DESCRIPTION: &'static str = "Replace an item's text. Use it when the user corrects something or an item \
+        has become wrong. A new item replaces the old one, which is archived. Key, theme, type and tags \
+        stay unless given. If the user confirmed it, the change is only proposed. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = CorrectInput;
     type Output = AddOutput;

@@ -21,10 +21,10 @@ pub struct DescribeThemeInput {
     /// The theme's slug.
     #[schemars(length(min = 1, max = THEME_CHARS_MAX))]
     theme: String,
-    /// Only to change it.
+    /// The new display name. Left out: unchanged.
     #[schemars(length(min = 1, max = THEME_CHARS_MAX))]
     display_name: Option<String>,
-    /// Only to change it; "" for none.
+    /// The new description; "" removes it. Left out: unchanged.
     #[schemars(length(max = DESCRIPTION_CHARS_MAX))]
     description: Option<String>,
 }
@@ -33,8 +33,8 @@ pub struct DescribeThemeInput {
 impl Tool for MemoryDescribeTheme {
     const NAME: &'static str = "memory_describe_theme";
     const TITLE: &'static str = "Describe a theme";
-    const DESCRIPTION: &'static str = "Set the display name of a theme, or the sentence that says what belongs in it; its \
-        slug and its items stay. Use it when a theme's purpose is not clear from its name. \
+    const DESCRIPTION: &'static str = "Set the display name or the description of a theme. Its slug and items do not change. \
+        Use it when the purpose of a theme is not clear from its name. \
         Example: {\"theme\": \"home-lab\", \"description\": \"Servers and devices at home.\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = DescribeThemeInput;

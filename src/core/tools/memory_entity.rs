@@ -31,12 +31,12 @@ pub struct EntityInput {
     /// "me" is the user.
     #[schemars(length(max = NAME_CHARS_MAX))]
     name: Option<String>,
-    /// In place of the name.
+    /// Instead of the name.
     #[schemars(range(min = 1))]
     id: Option<WholeNumber>,
-    /// As known on 2024-05-17.
+    /// Known on this date, e.g. 2024-05-17.
     as_of: Option<DateText>,
-    /// True then.
+    /// True on this date.
     at: Option<DateText>,
 }
 
@@ -46,19 +46,19 @@ pub struct EntityOutput {
     name: String,
     #[serde(rename = "type")]
     entity_type: ToolEntityType,
-    /// It is the user.
+    /// The entity is the user.
     is_user: bool,
-    /// What its memories say of it, in a sentence or two; null where nothing was written yet.
+    /// Description in one or two sentences, written from its memories; null if there is none yet, or for a past date.
     summary: Option<String>,
-    /// Other names of it.
+    /// Other names of the entity.
     aliases: Vec<String>,
-    /// What is true of it now, or on the day that was asked for.
+    /// Relations that are true now, or on the requested date. At most 40.
     relations: Vec<RelationOut>,
-    /// What was true before, and what was put aside.
+    /// Relations that are not true now or on the requested date, or were archived or replaced. At most 40.
     changed: Vec<RelationOut>,
-    /// Memories that mention it, newest first.
+    /// Memories that mention the entity, newest first. At most 10.
     items: Vec<EntityItem>,
-    /// All that do.
+    /// Number of memories that mention the entity.
     mentions: i64,
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -74,7 +74,7 @@ struct EntityItem {
     id: i64,
     #[serde(rename = "type")]
     item_type: FoundType,
-    /// Cut; `memory_get` gives the whole text.
+    /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
     trust: ToolTrust,
     #[serde(with = "time::serde::rfc3339")]
@@ -86,8 +86,8 @@ struct EntityItem {
 impl Tool for MemoryEntity {
     const NAME: &'static str = "memory_entity";
     const TITLE: &'static str = "Look up a person, project or place";
-    const DESCRIPTION: &'static str = "Tell who or what a person, project, organization or place is, how it is connected \
-        and since when, and what changed. Example: {\"name\": \"Anna Berg\"}";
+    const DESCRIPTION: &'static str = "Look up a person, project, organization or place: what it is, its relations with \
+        dates, and what changed. Example: {\"name\": \"Anna Berg\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = EntityInput;
     type Output = EntityOutput;

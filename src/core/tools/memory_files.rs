@@ -45,14 +45,14 @@ enum FileCommand {
 #[serde(deny_unknown_fields)]
 pub struct FilesInput {
     command: FileCommand,
-    /// Of all but rename.
+    /// All commands except rename.
     #[schemars(length(max = PATH_CHARS_MAX))]
     path: Option<String>,
     /// view: first and last line; -1: to the end.
     view_range: Option<Vec<i64>>,
-    /// create
+    /// create: the text.
     file_text: Option<String>,
-    /// str_replace: stands once in the file.
+    /// str_replace: must occur exactly once.
     old_str: Option<String>,
     new_str: Option<String>,
     /// insert: after this line; 0: before the first.
@@ -66,7 +66,7 @@ pub struct FilesInput {
 
 #[derive(Serialize, JsonSchema)]
 pub struct FilesOutput {
-    /// What the model is to read.
+    /// The result as text for the model.
     output: String,
     #[serde(skip)]
     documents: Vec<i64>,
@@ -76,8 +76,8 @@ pub struct FilesOutput {
 impl Tool for MemoryFiles {
     const NAME: &'static str = "memory_files";
     const TITLE: &'static str = "Keep files";
-    const DESCRIPTION: &'static str = "Keep notes as files below /memories, such as /memories/MEMORY.md: view a folder or \
-        a file, create, str_replace, insert, delete, rename. Example: {\"command\": \"view\", \"path\": \"/memories\"}";
+    const DESCRIPTION: &'static str = "Read and write files under /memories, such as /memories/MEMORY.md: view a folder or \
+        file, create, str_replace, insert, delete, rename. Example: {\"command\": \"view\", \"path\": \"/memories\"}";
     /// The scope for viewing; every other command needs to write.
     const SCOPE: Scope = Scope::MemoryRead;
     const READ_ONLY: bool = false;

@@ -18,10 +18,10 @@ pub struct MemoryForget;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetInput {
-    /// The name of the fact, such as "home_city".
+    /// Key of the fact, such as "home_city".
     #[schemars(length(min = 1, max = KEY_CHARS_MAX))]
     key: String,
-    /// Only in this theme (slug); in all when left out.
+    /// Only in this theme (slug). Default: all.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     project: Option<ProjectInput>,
@@ -29,10 +29,10 @@ pub struct ForgetInput {
 
 #[derive(Serialize, JsonSchema)]
 pub struct ForgetOutput {
-    /// How many items were archived; 0 when none has this key.
+    /// Number of archived items; 0 if none has this key.
     #[schemars(range(min = 0))]
     count: usize,
-    /// Which.
+    /// Ids of the archived items.
     archived: Vec<i64>,
 }
 
@@ -40,8 +40,8 @@ pub struct ForgetOutput {
 impl Tool for MemoryForget {
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget by key";
-    const DESCRIPTION: &'static str = "Archive every active item of a key: kept for the user to see, no longer found by default; \
-        what the user confirmed is proposed to them. Use it only when the user asks to forget what has a key. \
+    const DESCRIPTION: &'static str = "Archive all active items with a key: search hides them by default, the user still sees them. \
+        If the user confirmed one, the change is only proposed. Use it only when the user asks to forget. \
         Example: {\"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     const ADDS: bool = false;

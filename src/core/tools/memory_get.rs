@@ -21,7 +21,7 @@ pub struct MemoryGet;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetInput {
-    /// A search result's `id`.
+    /// `id` of a search result.
     #[schemars(range(min = 1))]
     item_id: WholeNumber,
     as_of: Option<DateText>,
@@ -31,71 +31,72 @@ pub struct GetInput {
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
     id: i64,
-    /// The theme's slug; null of a turn or a part of a document.
+    /// The theme's slug; null for a turn, an episode or a part of a document.
     theme: Option<String>,
     #[serde(rename = "type")]
     item_type: FoundType,
-    /// The name of a fact within its theme.
+    /// The item's key, if it has one: the name of a fact, unique within its theme.
     key: Option<String>,
     content: String,
     tags: Vec<String>,
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
-    /// How it is known.
+    /// How the information was obtained.
     source: String,
-    /// Whose word it is.
+    /// Trust class: who stated it.
     trust: ToolTrust,
     /// The agent that added it.
     agent: Option<String>,
-    /// It belongs to this agent alone.
+    /// The agent that owns the item; no other agent can see it. Omitted if all agents share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// What it was learned of; left out: of the user.
+    /// The project that the item belongs to. Omitted if it is about the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
+    /// The team leader or the global pool that shares the item. It is read-only. Omitted for your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
-    /// The words it came from.
+    /// The verbatim quote that it comes from.
     source_context: Option<String>,
-    /// How sure its source was, in percent.
+    /// Confidence of the source, in percent.
     #[schemars(with = "i64", range(min = 0, max = 100))]
     confidence: i16,
-    /// Confirmed: it does not fade.
+    /// It was confirmed, and does not fade.
     protected: bool,
-    /// The user confirmed it: what an agent changes is only proposed to them.
+    /// The user confirmed it. Changes by agents are refused and proposed to the user.
     locked: bool,
+    /// When it expires; null if never.
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<OffsetDateTime>,
-    /// Since when what it says is true.
+    /// Start of validity.
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     valid_from: Option<OffsetDateTime>,
-    /// The first moment at which it is true no more.
+    /// End of validity (exclusive).
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     valid_until: Option<OffsetDateTime>,
-    /// When it was last said to hold.
+    /// When it was last confirmed or stated again.
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     last_verified_at: Option<OffsetDateTime>,
-    /// How strong it is, 0 to 1: its confidence, and less the longer nobody has used it.
+    /// Strength, 0 to 1: its confidence, reduced the longer the item is unused. Omitted for a past date, for shared items, and for turns, episodes and parts of documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
     strength: Option<f64>,
-    /// How often it was found, read, confirmed or said again.
+    /// How often it was found, read, confirmed or stated again.
     #[serde(skip_serializing_if = "Option::is_none")]
     access_count: Option<i64>,
     #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     last_accessed: Option<OffsetDateTime>,
-    /// The item that was added under the same key later.
+    /// Id of the item that replaced it.
     superseded_by: Option<i64>,
     #[serde(flatten)]
     outdated: OutdatedText,
-    /// Items that contradict it and were put aside for it.
+    /// Ids of items that contradict it and were archived because this item stayed.
     contradicted_by: Vec<i64>,
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
@@ -104,17 +105,17 @@ pub struct GetOutput {
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: OffsetDateTime,
     embedding: Embedding,
-    /// The session it was read in, by its agent's id; null where it was added otherwise.
+    /// The agent's id of the session that it was extracted from; null if it was added otherwise.
     source_thread: Option<String>,
-    /// The message there that it comes from, by its sender's id.
+    /// The sender's id of the message that it comes from.
     source_message: Option<String>,
-    /// Of a turn.
+    /// For a turn: its session and message.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<TurnOrigin>,
-    /// Of a part of a document.
+    /// For a part of a document: its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<PartOrigin>,
-    /// Of an episode.
+    /// For an episode: the session and period that it summarizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     told_of: Option<EpisodeOrigin>,
 }
@@ -122,7 +123,7 @@ pub struct GetOutput {
 #[derive(Serialize, JsonSchema)]
 struct Embedding {
     state: ToolEmbeddingState,
-    /// Why there is no vector, in a sentence.
+    /// Why there is no embedding, in a sentence.
     error: Option<String>,
     provider_type: Option<String>,
     model: Option<String>,
@@ -133,8 +134,8 @@ struct Embedding {
 impl Tool for MemoryGet {
     const NAME: &'static str = "memory_get";
     const TITLE: &'static str = "Read a memory";
-    const DESCRIPTION: &'static str = "Read one remembered item whole, by the id a search gave. Use it when the snippet \
-        was cut or for its source and dates. Example: {\"item_id\": 42}";
+    const DESCRIPTION: &'static str = "Read one item in full by its id. Use it when a search snippet \
+        is shortened, or for source and dates. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = GetInput;
     type Output = GetOutput;

@@ -25,17 +25,17 @@ const BYTES_MAX: usize = 7_000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphInput {
-    /// Its name.
+    /// Name of the entity.
     #[schemars(length(max = NAME_CHARS_MAX))]
     entity: String,
-    /// Default 1.
+    /// Steps; default 1.
     #[schemars(range(min = 1, max = DEPTH_MAX))]
     depth: Option<WholeNumber>,
     /// Only this relation, such as works_on.
     relation: Option<String>,
-    /// What was true that day, such as 2024-05-17.
+    /// True on this date, e.g. 2024-05-17.
     at: Option<DateText>,
-    /// As known then.
+    /// Known on this date.
     as_of: Option<DateText>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]
@@ -44,10 +44,10 @@ pub struct GraphInput {
 
 #[derive(Serialize, JsonSchema)]
 pub struct GraphOutput {
-    /// The first is the one that was asked for.
+    /// The first node is the requested entity.
     nodes: Vec<NodeOut>,
     edges: Vec<EdgeOut>,
-    /// There is more than is told here.
+    /// The graph was truncated.
     cut: bool,
 }
 
@@ -66,10 +66,10 @@ struct EdgeOut {
     from: i64,
     to: i64,
     relation: String,
-    /// "since 2019", "until May 2024"; left out where nobody said.
+    /// Period, such as "since 2019" or "until May 2024". Omitted if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     when: Option<String>,
-    /// The memory that says it.
+    /// Id of the memory that states it. Omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     item_id: Option<i64>,
 }
@@ -78,7 +78,7 @@ struct EdgeOut {
 impl Tool for MemoryGraph {
     const NAME: &'static str = "memory_graph";
     const TITLE: &'static str = "See what is connected";
-    const DESCRIPTION: &'static str = "Tell what somebody or something is connected to, today or on another day. \
+    const DESCRIPTION: &'static str = "List what an entity is connected to, now or on another date. \
         Example: {\"entity\": \"Alice\", \"relation\": \"works_on\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = GraphInput;
@@ -150,7 +150,7 @@ impl Tool for MemoryGraph {
 fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
     Predicate::parse(text).ok_or_else(|| {
         let known: Vec<&str> = Predicate::all().map(Predicate::as_str).collect();
-        let sentence = format!("`relation` is none of those there are: {}.", known.join(", "));
+        let sentence = format!("`relation` is unknown; give one of {}.", known.join(", "));
         Invalid::new("relation", "unknown_relation", sentence)
     })
 }

@@ -26,25 +26,25 @@ pub struct ListThemesInput {
 
 #[derive(Serialize, JsonSchema)]
 pub struct ListThemesOutput {
-    /// Fullest first.
+    /// Themes with the most active items first.
     themes: Vec<ListedTheme>,
-    /// There are more than were asked for.
+    /// There are more themes than `limit`.
     truncated: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct ListedTheme {
-    /// What `theme` of the other tools takes.
+    /// Value for `theme` of the other tools.
     slug: String,
-    /// As it was first written, or set since.
+    /// Display name.
     display_name: String,
-    /// What belongs in it, where somebody said so.
+    /// What belongs in the theme; empty if not described.
     description: String,
-    /// The agent that wrote the description: it is not the user's word.
+    /// The agent that wrote the description. Omitted if the user wrote it, or there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     described_by: Option<String>,
-    /// Active items in it.
+    /// Number of active items.
     #[schemars(range(min = 0))]
     active_count: i64,
 }
@@ -76,7 +76,8 @@ impl From<memories::MemoryTheme> for ListedTheme {
 impl Tool for MemoryListThemes {
     const NAME: &'static str = "memory_list_themes";
     const TITLE: &'static str = "List themes";
-    const DESCRIPTION: &'static str = "List the themes of items, fullest first, with their counts. Use it to choose one. Example: {}";
+    const DESCRIPTION: &'static str =
+        "List themes with item counts, largest first. Use it to choose a theme. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = ListThemesInput;
     type Output = ListThemesOutput;

@@ -24,52 +24,52 @@ pub struct MemoryRecall;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecallInput {
-    /// What the user just wrote; or `messages`.
+    /// The user's current message. Give either this or `messages`.
     #[schemars(length(max = MESSAGE_CHARS_MAX))]
     message: Option<String>,
-    /// The user's last few, the last one at the end: those before it count where it says little by itself.
+    /// The user's latest messages, newest last, at most 10. Earlier messages are used when the last is too short to search for.
     #[schemars(length(max = MESSAGES_MAX))]
     messages: Option<Vec<String>>,
-    /// Your id of the session: nothing is told twice in it, nor what was read in it. It need not have been handed over.
+    /// Your id of the session. Items are returned once per session, and items extracted from the session itself are left out. The session does not have to exist on the server.
     session: Option<String>,
-    /// What the user works on: its name, or its repository and folder as {"repository": …, "folder": …}. What is of other projects
-    /// is left out, unless the message names them. Default: the session's.
+    /// The current project: its name, or its repository and folder as {"repository": …, "folder": …}. Items of other projects
+    /// are left out unless the message names them. Default: the session's project.
     project: Option<ProjectPlace>,
-    /// Of the section, 30 to 4,000; default 200, or as the agent's settings have it.
+    /// Maximum tokens of the section, 30 to 4,000. Default 200, or the agent's setting.
     #[schemars(range(min = 30, max = 4_000))]
     budget_tokens: Option<WholeNumber>,
-    /// 0 to 1; default 0.3, or as the agent's settings have it.
+    /// Minimum relevance, 0 to 1. Default 0.3, or the agent's setting.
     #[schemars(range(min = 0, max = 1))]
     min_relevance: Option<f64>,
-    /// Of the message you make of the section; default user.
+    /// Role of the message that you build from the section. Default user.
     #[schemars(extend("enum" = ["user", "system", "developer", null]))]
     role: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct RecallOutput {
-    /// To put before the user's message, as it is: data between tags; empty where nothing qualifies.
+    /// Block to insert unchanged before the user's message: data enclosed in tags. Empty if no item qualifies.
     section: String,
-    /// As asked for.
+    /// The requested role.
     role: String,
-    /// Of what the user works on, as the tools take it; null where nothing names one.
+    /// Name of the current project, as the tools accept it; null if none is known.
     project: Option<String>,
-    /// Items in the section.
+    /// Number of items in the section.
     injected: usize,
-    /// As relevant as asked for, told before or not.
+    /// Number of items that reach `min_relevance`, including those returned before.
     match_count: usize,
-    /// The most relevant of all, 0 to 1.
+    /// Highest relevance found, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     top_score: f64,
-    /// Of the section, about.
+    /// Approximate number of tokens of the section.
     tokens: usize,
-    /// It has the beginning of the summary: at the first recall of a session.
+    /// The section contains the beginning of the summary. Only at the first recall of a session.
     has_summary: bool,
     items: Vec<RecalledItem>,
-    /// Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told or in_session (given or said there before), other_project or budget; null otherwise.
+    /// Why the section is empty: off (for this agent), trivial (the message is too short), nothing_relevant, told (already returned in this session), in_session (extracted from this session), other_project, or budget (no item fits). Null if it is not empty.
     #[schemars(extend("enum" = ["off", "trivial", "nothing_relevant", "told", "in_session", "other_project", "budget", null]))]
     reason: Option<&'static str>,
-    /// Why the search was less than it could be; null when it was not.
+    /// Why semantic search was not used, or covered only a part of the items; null if it was complete.
     degraded: Option<String>,
 }
 
@@ -78,22 +78,24 @@ struct RecalledItem {
     id: i64,
     #[serde(rename = "type")]
     item_type: FoundType,
-    /// By slug; null of an episode.
+    /// The theme's slug; null for an episode.
     theme: Option<String>,
     text: String,
-    /// 0 to 1, and comparable between answers: memory_search's score is not.
+    /// Relevance, 0 to 1. Comparable between answers, unlike the score of memory_search.
     #[schemars(range(min = 0, max = 1))]
     relevance: f64,
-    /// Since when it is true, or when it was said.
+    /// Start of validity, or when it was stated.
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     at: OffsetDateTime,
+    /// How the information was obtained.
     source: String,
+    /// Trust class: who stated it.
     trust: ToolTrust,
-    /// What it was learned of; left out: of the user.
+    /// The project that the item belongs to. Omitted if it is about the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    /// The leader of the team, or the global pool, that lends it. Left out: it is the agent's own memory.
+    /// The team leader or the global pool that shares the item. Omitted for the user's own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
 }
@@ -183,9 +185,9 @@ impl RecallInput {
 impl Tool for MemoryRecall {
     const NAME: &'static str = "memory_recall";
     const TITLE: &'static str = "Recall for a turn";
-    const DESCRIPTION: &'static str = "What is remembered that this turn is about, as one block of data to put before the \
-        user's message, or nothing, which is the usual answer. For the program that runs an agent, before each turn; the \
-        model itself has memory_search. Example: {\"message\": \"When does the boat to Bergen leave?\", \"session\": \"chat-7\"}";
+    const DESCRIPTION: &'static str = "Return the memories that are relevant to this turn, as one block to insert before the \
+        user's message. The block is usually empty. For the program that runs an agent, before each turn; the \
+        model itself uses memory_search. Example: {\"message\": \"When does the boat to Bergen leave?\", \"session\": \"chat-7\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = RecallInput;
     type Output = RecallOutput;

@@ -30,44 +30,45 @@ pub struct SearchInput {
     /// Words or a sentence; "*" lists the newest.
     #[schemars(length(max = QUERY_CHARS_MAX))]
     query: Option<String>,
-    /// Default 10.
+    /// Default 10; 20 if it asks for many items.
     #[schemars(range(min = 1, max = RESULTS_MAX))]
     limit: Option<WholeNumber>,
     /// Only this theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// A turn is what was said, word by word.
+    /// turn: a verbatim message.
     types: Option<Vec<FoundType>>,
-    /// Where you work: others rank behind.
+    /// Current project. Items of others rank lower.
     project: Option<ProjectInput>,
-    /// Only this recent.
+    /// Only items of the last N days.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
     recency_days: Option<WholeNumber>,
-    /// Best left out.
+    /// Minimum cosine similarity, 0 to 1. Items without an embedding are excluded. A keyword-only search ignores it.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
-    /// Default meaning.
+    /// Weights of meaning and keywords: meaning (default) 65 to 35, up to 85 to 15 with late interaction; even 50 to 50; words 30 to 70.
     #[schemars(extend("enum" = ["meaning", "even", "words", null]))]
     balance: Option<String>,
     /// Default active.
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
-    /// As known on 2024-05-17.
+    /// Known on this date, e.g. 2024-05-17.
     as_of: Option<DateText>,
-    /// True then.
+    /// True on this date.
     at: Option<DateText>,
-    /// Prefer this time.
+    /// Rank items of this period higher.
     time: Option<TimeAsked>,
-    /// The first are of many sides. Left out: where the query asks for many things.
+    /// Diversify the results (maximal marginal relevance). Default: only if the query asks for many things.
     spread: Option<bool>,
-    /// Prefer what is used.
+    /// Rank certain and frequently used items higher. Default false.
     by_strength: Option<bool>,
+    /// Return the parts of each score. Default false.
     explain: Option<bool>,
-    /// With "*": the last answer's `cursor`.
+    /// With "*": `cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Either may be left out.
+/// Both are optional.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TimeAsked {
@@ -78,25 +79,25 @@ struct TimeAsked {
 #[derive(Serialize, JsonSchema)]
 pub struct SearchOutput {
     results: Vec<ResultItem>,
-    /// That the answer is among these, 0 to 1; null in a listing by date, or where nothing reaches `min_similarity`.
+    /// Confidence that the results contain the answer, 0 to 1. Null in a listing by date, or if no item reaches `min_similarity`.
     #[schemars(range(min = 0, max = 1))]
     confidence: Option<f64>,
-    /// "probably not in memory" where it is low; or that nothing reaches `min_similarity`.
+    /// "probably not in memory" if `confidence` is low; or a sentence that says that no item reaches `min_similarity`. It also names ignored input fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// The time that was asked about, by `time` or in the words of `query`: what was said then stands higher.
+    /// The period that the search preferred: from `time`, or as read in `query`. Items of this period rank higher.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<TimeMeant>,
-    /// "hybrid" (by meaning and words), "fts" (by words alone) or "recent" (newest first).
+    /// "hybrid" (semantic and keyword search), "fts" (keyword search only) or "recent" (newest first).
     #[schemars(extend("enum" = ["hybrid", "fts", "recent"]))]
     mode: &'static str,
-    /// Why the search was less than it could be; null when it was not.
+    /// Why semantic search was not used, or covered only a part of the items; null if it was complete.
     degraded: Option<String>,
-    /// Give it back to read on; null at the end.
+    /// Pass it as `cursor` to get the next page; null on the last page and for a query.
     cursor: Option<String>,
 }
 
-/// From the first moment to before the other; null: open.
+/// From `from` (inclusive) to `until` (exclusive). Null means open.
 #[derive(Serialize, JsonSchema)]
 struct TimeMeant {
     #[serde(with = "time::serde::rfc3339::option")]
@@ -110,58 +111,58 @@ struct TimeMeant {
 #[derive(Serialize, JsonSchema)]
 struct ResultItem {
     id: i64,
-    /// The theme's slug; null of a turn.
+    /// The theme's slug; null for a turn, an episode or a part of a document.
     theme: Option<String>,
     #[serde(rename = "type")]
     item_type: FoundType,
-    /// Cut; `memory_get` gives the whole text.
+    /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: OffsetDateTime,
-    /// Within this answer; 0 in a listing by date.
+    /// Comparable only within this answer; 0 in a listing by date.
     #[schemars(range(min = 0, max = 1))]
     score: f64,
     signals: ResultSignals,
-    /// How it is known.
+    /// How the information was obtained.
     source: String,
-    /// Whose word it is.
+    /// Trust class: who stated it.
     trust: ToolTrust,
     /// The agent that added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
-    /// Since when what it says is true.
+    /// Start of validity.
     #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     valid_from: Option<OffsetDateTime>,
-    /// The first moment at which it is true no more.
+    /// End of validity (exclusive).
     #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     valid_until: Option<OffsetDateTime>,
-    /// It is no longer true (over) or not yet (ahead), on the day that is asked about; left out: it holds.
+    /// On the requested date, the item is no longer true (over) or not yet true (ahead). Omitted if it is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["over", "ahead"]))]
     holds: Option<&'static str>,
-    /// The name of the fact, where it has one.
+    /// The item's key, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     tags: Vec<String>,
-    /// It belongs to this agent alone.
+    /// The agent that owns the item; no other agent can see it. Omitted if all agents share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// What it was learned of; left out: of the user.
+    /// The project that the item belongs to. Omitted if it is about the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
+    /// The team leader or the global pool that shares the item. It is read-only. Omitted for your own memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_of: Option<String>,
     #[serde(flatten)]
     outdated: OutdatedText,
-    /// Of a turn: where it was said.
+    /// For a turn: its session and message.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<TurnOrigin>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,57 +175,60 @@ struct ResultItem {
 
 #[derive(Serialize, JsonSchema)]
 struct ResultSignals {
-    /// A word matched.
+    /// Keyword search found it.
     fts: bool,
-    /// Among the nearest by meaning.
+    /// Semantic search found it.
     semantic: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Explain {
-    /// Cosine distance, 0 to 2; null without a vector.
+    /// Cosine distance, 0 to 2; null without an embedding.
     distance: Option<f64>,
+    /// `1 / (1 + distance)`; 0 without an embedding.
     semantic: f64,
-    /// By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens, or the text has several passages.
+    /// Late-interaction similarity (token by token), 0 to about 0.8. Null if the model returns no token vectors, or the text has several passages.
     late: Option<f64>,
-    /// How much of the meaning that is.
+    /// Share of `late` in `semantic_normalised`, 0 to 1.
     late_share: f64,
-    /// Meaning in common: 0 as unrelated texts, 1 as paraphrases.
+    /// Semantic similarity, normalised: 0 for unrelated texts, 1 for paraphrases.
     semantic_normalised: f64,
-    /// The share of the query's words, by rarity.
+    /// Share of the query's words that match, weighted by rarity, 0 to 1.
     lexical: f64,
-    /// The same.
+    /// The same as `lexical`.
     lexical_normalised: f64,
+    /// Number of the query's words that match.
     words_matched: i64,
+    /// No word matches, but the text contains a part of the query.
     substring: bool,
     weights: SignalWeights,
-    /// Added where it was said by whom the query names.
+    /// Added if a person named in the query said it, or if a text without a speaker mentions that person.
     speaker: f64,
-    /// It mentions what the query names.
+    /// Added if it mentions entities that the query names.
     entities: f64,
-    /// It was said in the time that is asked about, or near it.
+    /// Added if its date is in or near the requested period.
     time: f64,
-    /// Added for what the user said themselves, where other words are found too.
+    /// Added if the user stated it, unless the user stated all candidates.
     trust: f64,
-    /// Added for what was said just before and after it.
+    /// Added for matches in the neighbouring messages of the conversation.
     neighbours: f64,
-    /// By which meaning, words and neighbours are multiplied, so that the best of an answer has 1.
+    /// Factor that scales meaning, words and neighbours so that the best candidate has 1.
     likeness_scale: f64,
-    /// Added for what has all rare words of the query, or more of its numbers, addresses and codes than the others.
+    /// Added if it contains all rare words of the query, or more of its numbers, addresses and codes than other candidates.
     exact: f64,
-    /// Added to what replaced something that is found, and stands before it.
+    /// Added if it replaced another found item, so that it ranks before that item.
     replaces: f64,
-    /// By which the sum is multiplied, so that no score is more than 1.
+    /// Factor that keeps all scores at or below 1.
     scale: f64,
-    /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, for what states nothing, and for what is over or ahead.
+    /// Factor by kind of item: 0.6 for a turn, 0.7 for an episode, otherwise 1; multiplied by 0.4 if the text states nothing, by 0.5 if it is over or ahead, and by a factor for its project.
     tier: f64,
-    /// 1.2 for what is the own of the agent that asks and comes first.
+    /// Factor: 1.2 for the agent's own items if its settings rank those first, 1/1.2 for shared items of another user, otherwise 1.
     own: f64,
-    /// With `by_strength`: 0.5, of what nobody has used for very long, to 1.
+    /// Factor with `by_strength`: 0.5 (unused for a very long time) to 1. Otherwise 1.
     strength: f64,
 }
 
-/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
+/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (sum of each normalised signal × its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
 #[derive(Serialize, JsonSchema)]
 struct SignalWeights {
     semantic: f64,
@@ -235,9 +239,9 @@ struct SignalWeights {
 impl Tool for MemorySearch {
     const NAME: &'static str = "memory_search";
     const TITLE: &'static str = "Search memory";
-    const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
-        (names, preferences, projects, decisions) or before assuming; not by reflex at every turn. Finds by \
-        meaning and by words, exact names (ERR_5021) too. Example: \
+    const DESCRIPTION: &'static str = "Search the user's memory. Use it when something personal comes up \
+        (names, preferences, projects, decisions) or before you assume; not on every turn. Semantic and \
+        keyword search; finds exact names (ERR_5021). Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     const FOR_SCRIPTS: &'static [&'static str] =

@@ -20,28 +20,29 @@ pub struct MemoryStats;
 #[serde(deny_unknown_fields)]
 pub struct StatsInput {}
 
-/// Counts are of active items where nothing else is said.
+/// Counts include active items only, unless stated otherwise.
 #[derive(Serialize, JsonSchema)]
 pub struct StatsOutput {
     active: i64,
-    /// With what has expired.
+    /// Archived and expired items.
     archived: i64,
-    /// Of the archived ones: nobody had used them for long.
+    /// Archived items that faded because they were not used.
     faded: i64,
-    /// Protected: certain.
+    /// Confirmed items, which do not fade.
     confirmed: i64,
+    /// Items with a key.
     with_key: i64,
-    /// Within 7 days.
+    /// Items that expire within 7 days.
     expiring_soon: i64,
-    /// Most first.
+    /// Largest count first.
     by_type: Vec<TypeCount>,
-    /// The ten fullest, by slug.
+    /// The ten themes with the most items.
     by_theme: Vec<ThemeItemCount>,
-    /// Files of memory_files.
+    /// Documents (files of memory_files).
     documents: usize,
-    /// What sessions were about.
+    /// Episodes: summaries of sessions.
     episodes: i64,
-    /// What was said in them, as it was said.
+    /// Turns: verbatim messages of sessions.
     turns: i64,
     vectors: VectorCounts,
     entities: Entities,
@@ -66,20 +67,20 @@ struct ThemeItemCount {
     count: i64,
 }
 
-/// Items without a vector, archived ones too: found by words alone.
+/// Items without an embedding, archived ones included. Only keyword search finds them.
 #[derive(Serialize, JsonSchema)]
 struct VectorCounts {
     pending: i64,
     failed: i64,
 }
 
-/// People, projects, places and what else memories name.
+/// People, projects, places and other entities that memories name.
 #[derive(Serialize, JsonSchema)]
 struct Entities {
     total: i64,
-    /// Most first.
+    /// Largest count first.
     by_type: Vec<EntityTypeCount>,
-    /// Connections between them that hold.
+    /// Current relations between entities.
     relations: i64,
 }
 
@@ -94,8 +95,8 @@ struct EntityTypeCount {
 impl Tool for MemoryStats {
     const NAME: &'static str = "memory_stats";
     const TITLE: &'static str = "Count memories";
-    const DESCRIPTION: &'static str = "Count what is remembered: by status, type and theme, what expires soon, what has \
-        no vector yet. Use it when the user asks how much you remember. Example: {}";
+    const DESCRIPTION: &'static str = "Count items by status, type and theme, items that expire soon and items \
+        without an embedding. Use it when the user asks how much you remember. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = StatsInput;
     type Output = StatsOutput;

@@ -150,7 +150,7 @@ trait AnyTool: Send + Sync {
     ) -> Result<ToolAnswer, ToolError>;
 }
 
-/// The definition of a tool, as it is listed.
+/// Definition of a tool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Tool")]
 pub struct Definition {
@@ -331,7 +331,7 @@ impl Registry {
             .filter(move |tool| tool.profile.is_some_and(|least| profile.lists(least)))
     }
 
-    /// The text for an agent's prompt (DESIGN §7): instructions and the largest themes, which may be a minute
+    /// The text for an agent's prompt: instructions and the largest themes, which may be a minute
     /// old; less if the agent may see less.
     pub async fn guidance(&self, access: &AgentAccess) -> String {
         let told = self.guidance.of(&self.context, access);

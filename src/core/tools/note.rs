@@ -18,7 +18,7 @@ pub(super) fn with_note(mut output: Value, note: Option<String>) -> Value {
 /// What the output schema of a tool has besides, if it has no note of its own.
 pub(super) fn schema_with_note(mut schema: Value) -> Value {
     if let Some(properties) = schema["properties"].as_object_mut() {
-        let about = "What of the input was ignored, in a sentence; only if anything was.";
+        let about = "Names ignored input fields. Omitted if there are none.";
         let note = json!({ "type": "string", "description": about });
         properties.entry(NOTE).or_insert(note);
     }

@@ -51,7 +51,7 @@ pub(super) fn with_warnings(
 /// What the output schema of a tool that writes has besides.
 #[derive(serde::Serialize, JsonSchema)]
 struct Screened {
-    /// What looks like a secret in the input; only if there is any.
+    /// Possible secrets in the input. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<SecretWarning>,
 }

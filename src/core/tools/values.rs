@@ -95,13 +95,13 @@ impl From<ItemType> for FoundType {
     }
 }
 
-/// Where a part of a document stands.
+/// Place of a part within its document.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct PartOrigin {
-    /// Of the document: /memories/{path} of memory_files.
+    /// Path of the document; memory_files knows it as /memories/{path}.
     path: String,
-    /// The first and the last, counted from 1.
+    /// First and last line, counted from 1.
     lines: [i32; 2],
     #[serde(skip)]
     pub document: i64,
@@ -113,12 +113,13 @@ impl From<DocumentPart> for PartOrigin {
     }
 }
 
-/// What an episode tells of.
+/// The session and period that an episode summarizes.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct EpisodeOrigin {
-    /// The agent's own id of the session; null where it was imported.
+    /// The agent's id of the session; null if the episode was imported.
     session: Option<String>,
+    /// Id in the address of the session's page, `/sessions/{session_id}`.
     session_id: Option<i64>,
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
@@ -135,17 +136,17 @@ impl From<EpisodeSpan> for EpisodeOrigin {
     }
 }
 
-/// Where a turn was said.
+/// Session and message of a turn.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct TurnOrigin {
-    /// The agent's own id of the session.
+    /// The agent's id of the session.
     session: String,
-    /// By which its page is called: `/sessions/{session_id}`.
+    /// Id in the address of the session's page, `/sessions/{session_id}`.
     session_id: i64,
     /// The sender's id of the message.
     message: String,
-    /// Of the message in the session: 1, 2, …
+    /// Position of the message in the session, from 1.
     position: i32,
     #[schemars(extend("enum" = ["user", "assistant"]))]
     role: String,
@@ -163,12 +164,12 @@ impl From<TurnPosition> for TurnOrigin {
     }
 }
 
-/// Where an item's vector stands, as tools give it.
+/// An item's embedding state, in tools.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(
     inline,
-    description = "Where its vector stands. pending: on its way; ready: found by meaning too; error: none could be made; off: no embedding provider. All but ready are found by words."
+    description = "Embedding state. pending: not computed yet; ready: semantic search finds the item; error: it could not be computed; off: no embedding provider. Keyword search finds the item in every state."
 )]
 pub enum ToolEmbeddingState {
     Pending,
@@ -401,21 +402,21 @@ impl From<EntityType> for ToolEntityType {
     }
 }
 
-/// How two things stand to each other.
+/// A relation between two entities.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct RelationOut {
     subject: String,
     relation: String,
     object: String,
-    /// "since 2019", "until May 2024"; null where nobody said.
+    /// Period, such as "since 2019" or "until May 2024"; null if unknown.
     when: Option<String>,
-    /// It was put aside, or something else took its place.
+    /// It was archived or replaced.
     retired: bool,
     trust: ToolTrust,
-    /// The words it comes from.
+    /// The sentence that states it.
     sentence: Option<String>,
-    /// The memory that has them.
+    /// Id of the memory that contains the sentence.
     item_id: Option<i64>,
 }
 
@@ -434,13 +435,14 @@ impl RelationOut {
         }
     }
 }
-/// What a message, an episode or what was written of memories says of what does not hold.
+
+/// Whether a message, an episode or a derived text states something that is no longer true.
 #[derive(Serialize, JsonSchema)]
 pub struct OutdatedText {
-    /// What it says was replaced: this memory holds in its place.
+    /// Its statement was replaced. Id of the memory that is true instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced_by: Option<i64>,
-    /// What it says holds no more, and nothing holds in its place.
+    /// Its statement is no longer true, and no memory replaces it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     no_longer_held: bool,

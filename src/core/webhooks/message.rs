@@ -7,10 +7,10 @@ use time::OffsetDateTime;
 use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::{ItemType, Status};
 
-/// What happened. Without content, unless a webhook includes the text.
+/// An event. It contains no memory text, unless a webhook includes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EventMessage {
-    /// Unique; what is delivered twice has the same.
+    /// Unique id. A repeated delivery has the same id.
     id: String,
     #[serde(rename = "type")]
     #[schemars(with = "EventName")]
@@ -18,24 +18,24 @@ pub struct EventMessage {
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     at: OffsetDateTime,
-    /// Of `memory.…`: the memory.
+    /// For `memory.*` events: the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventItem")]
     item: Option<EventItem>,
-    /// Of `dream.proposed`: the dream that made proposals.
+    /// For `dream.proposed`: the dream that made proposals.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventDream")]
     dream: Option<EventDream>,
-    /// Of `job.failed`: the background job that begins to fail; it is retried.
+    /// For `job.failed`: the background job that started to fail. It is retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventJob")]
     job: Option<EventJob>,
-    /// The page about it.
+    /// Address of the page about the event's subject.
     #[schemars(extend("format" = "uri"))]
     url: String,
 }
 
-/// The types of events.
+/// Event type.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "the schema's choices")]
 enum EventName {
@@ -59,29 +59,29 @@ enum EventName {
     JobFailed,
 }
 
-/// A memory as it is now, which may be later than the event.
+/// The current state of the memory, which may be later than the event.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct EventItem {
     #[schemars(range(min = 1))]
     id: i64,
     #[schemars(with = "EventItemStatus")]
     status: &'static str,
-    /// Not of one that is erased.
+    /// Omitted for an erased memory.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     item_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     theme: Option<String>,
-    /// What it was learned of; left out: it is about the user.
+    /// The project that the memory belongs to. Omitted if it is about the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     project: Option<String>,
-    /// The memory that took its place.
+    /// Id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64", range(min = 1))]
     superseded_by: Option<i64>,
-    /// In webhooks that include it.
+    /// The memory's text. Only in webhooks that include it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content: Option<String>,

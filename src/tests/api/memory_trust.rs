@@ -182,7 +182,10 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
         let added = add(&anna, unsaid, unsaid).await;
         assert_eq!(added["trust"], "agent", "{unsaid}");
         let note = added["note"].as_str().unwrap();
-        assert!(note.contains("source_context") && note.contains("the agent's word"), "{note}");
+        assert!(
+            note.contains("source_context") && note.contains("the trust class is agent"),
+            "{note}"
+        );
     }
     // A quote proves what it supports, and an agent's instruction is an agent's.
     for (item_type, content) in [

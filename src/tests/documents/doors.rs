@@ -89,7 +89,7 @@ async fn bad_input_is_refused_and_writes_nothing() {
     let huge = json!({ "content": "x".repeat(9 * 1024 * 1024) });
     let (status, problem) = put(&anna, "a.md", huge).await;
     assert_eq!(status, 413);
-    assert_eq!(problem["detail"], "The body is over 8 MiB, which is the most; send less.");
+    assert_eq!(problem["detail"], "The body exceeds the limit of 8 MiB; send less.");
     assert_eq!(read(&anna, "").await.1["documents"], json!([]));
     // The largest there is, in the form that takes most.
     let full = json!({ "content": "\u{1}".repeat(1024 * 1024) });
@@ -162,7 +162,7 @@ async fn a_prompt_may_have_the_memory_file_after_its_lines() {
     assert!(!prompt("").await.1.contains("tea"));
     assert_eq!(prompt("?with=all").await.0, 422);
     for (text, last) in
-        [("line\n".repeat(300), "line\n[cut here"), ("word ".repeat(20_000), "word\n[cut here")]
+        [("line\n".repeat(300), "line\n[truncated"), ("word ".repeat(20_000), "word\n[truncated")]
     {
         put(&anna, "MEMORY.md", json!({ "content": text })).await;
         let (_, told) = prompt("?with=memory_file").await;

@@ -24,16 +24,16 @@ const NOW: &str = "now";
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ChangesQuery {
-    /// `next` of the answer before. Without it, from the oldest event; `now`: only the cursor, for what happens from now on.
+    /// `next` of the previous response. Left out: from the oldest event. `now`: no events, only a cursor for later events.
     #[schemars(with = "String", example = &"now")]
     since: Option<String>,
-    /// How many events at most; 100 if left out.
+    /// Maximum number of events. Default 100.
     #[schemars(with = "usize", range(min = 1, max = LIMIT_MAX), example = &100)]
     limit: Option<usize>,
-    /// Types of events, separated by commas; all if left out.
+    /// Event types, separated by commas. Default: all.
     #[schemars(with = "String", example = &"memory.stored,memory.erased")]
     types: Option<String>,
-    /// Only memories of this project, and what was erased.
+    /// Only events of memories of this project, and of erased memories.
     #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
@@ -41,11 +41,11 @@ pub struct ChangesQuery {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Changes")]
 pub struct ChangesAnswer {
-    /// Oldest first. May be empty although there is more.
+    /// Oldest first. May be empty although `more` is true.
     events: Vec<EventMessage>,
-    /// Where to go on, now or later: `since` of the next call. It lasts for 30 days.
+    /// Cursor: pass it as `since` in the next call. It expires after 30 days.
     next: String,
-    /// Whether to go on at once.
+    /// There are more events. Call again immediately.
     more: bool,
 }
 

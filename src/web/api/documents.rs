@@ -32,27 +32,27 @@ pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct FolderQuery {
-    /// Only what is in it, and below.
+    /// Only documents in this folder and its subfolders.
     #[schemars(with = "String", length(min = 1, max = PATH_CHARS_MAX), example = &"memory")]
     folder: Option<String>,
-    /// Its documents, and those of none; all when left out.
+    /// Only documents of this project and documents without a project. Default: all.
     #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub struct RevisionQuery {
-    /// As it was then; the newest when left out.
+    /// Revision to read. Default: the latest.
     #[schemars(with = "i32", range(min = 1, max = i32::MAX), example = 1)]
     revision: Option<i32>,
-    /// Its document, or else none's; left out: none's, or else any project's.
+    /// The project whose document is meant; if it has none at this path, the document without a project. Left out: the document without a project; if there is none, that of any project.
     #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ProjectQuery {
-    /// Its document, or else none's; left out: none's, or else any project's.
+    /// The project whose document is meant; if it has none at this path, the document without a project. Left out: the document without a project; if there is none, that of any project.
     #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }
@@ -60,13 +60,13 @@ pub struct ProjectQuery {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentRequest {
-    /// Of 1 MiB at most.
+    /// At most 1 MiB.
     #[schemars(length(max = CONTENT_BYTES_MAX))]
     content: String,
-    /// The one that was read; 0: there is no such document.
+    /// The revision that you read; 0 if the document must not exist. Left out: the document is written unconditionally.
     #[schemars(range(min = 0, max = i32::MAX))]
     revision: Option<i32>,
-    /// What it is of; left out: of none. A path is one document in each project.
+    /// The document's project. Left out: none. Each project has its own document for a path.
     project: Option<ProjectPlace>,
 }
 
@@ -75,25 +75,25 @@ pub struct DocumentRequest {
 pub struct DocumentAnswer {
     id: i64,
     path: String,
-    /// 1, 2, … each change is one.
+    /// Number of the revision, from 1. Each change creates a revision.
     #[schemars(range(min = 0))]
     revision: i32,
-    /// Of its text.
+    /// Size of the text in bytes.
     #[schemars(range(min = 0))]
     bytes: i32,
-    /// Whose word it is.
+    /// Trust class of the author.
     trust: ToolTrust,
-    /// What it is of; left out: of none.
+    /// The document's project. Omitted if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
     created_at: Moment,
     updated_at: Moment,
-    /// The leader of the agent's team, or the global pool, that lends it: it is read and not changed. Left out: it is the user's own.
+    /// The team leader or the global pool that shares the document. It is read-only. Omitted for the user's own documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     memory_of: Option<String>,
-    /// What looks like a secret in the text that was written, or in a new document's path. Only the answer to a write has it;
-    /// left out if nothing looks like one.
+    /// Possible secrets in the text that was written, or in the path of a new document. Only in the response to a write;
+    /// omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<SecretWarning>,
 }
@@ -113,7 +113,7 @@ pub struct DocumentList {
 
 #[derive(Serialize, JsonSchema)]
 pub struct ArchivedDocuments {
-    /// How many.
+    /// Number of archived documents.
     archived: usize,
 }
 
@@ -186,7 +186,7 @@ pub async fn show(
     if let Ok((whole, Some(_))) = &read {
         call.read_lent(vec![whole.document.id]);
     }
-    let whole = told(call, read, |(whole, _)| vec![whole.document.id])?;
+    let whole = recorded(call, read, |(whole, _)| vec![whole.document.id])?;
     Ok(Json(WholeDocument::of(whole)))
 }
 
@@ -234,7 +234,7 @@ pub async fn put(
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
         put => put,
     };
-    let document = told(call, put, |document| vec![document.id])?;
+    let document = recorded(call, put, |document| vec![document.id])?;
     let status = match document.revision {
         1 => StatusCode::CREATED,
         _ => StatusCode::OK,
@@ -281,7 +281,7 @@ pub async fn delete(
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
         archived => archived,
     };
-    let archived = told(call, archived, |_| Vec::new())?;
+    let archived = recorded(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedDocuments { archived }))
 }
 
@@ -296,7 +296,7 @@ pub async fn clear(
     let call = state.activity.begin(&viewer, TOOL);
     let (documents, by) = (&state.documents, ChangeAuthor::agent(&call));
     let archived = documents.clear(viewer.user_id, by).await;
-    let archived = told(call, archived, |_| Vec::new())?;
+    let archived = recorded(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedDocuments { archived }))
 }
 
@@ -312,7 +312,7 @@ async fn of_project(
 }
 
 /// Records the outcome of a read or a failure; a change has recorded itself.
-fn told<T>(
+fn recorded<T>(
     call: RunningCall,
     result: Result<T, DocumentError>,
     touched: impl FnOnce(&T) -> Vec<i64>,

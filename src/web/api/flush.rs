@@ -37,36 +37,36 @@ const ITEMS_TOLD: i64 = 100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlushRequest {
-    /// Why; "compaction" where nothing is said.
+    /// Reason for the flush. Default "compaction".
     #[schemars(length(max = REASON_CHARS_MAX))]
     reason: Option<String>,
-    /// Messages, as you count them.
+    /// Number of messages by your own count.
     #[schemars(range(min = 0, max = MESSAGES_A_SESSION_MAX))]
     message_count: Option<i64>,
-    /// Of the model's context.
+    /// Used share of the model's context window, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
-    /// false: answer at once with 202.
+    /// false: respond immediately with 202. Default true.
     wait: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct FlushResponse {
-    /// reading: it goes on by itself.
+    /// done: the messages were processed. reading: processing continues in the background.
     #[schemars(extend("enum" = ["done", "reading"]))]
     state: &'static str,
-    /// Messages of the session that are here.
+    /// Number of stored messages of the session.
     #[schemars(range(min = 0))]
     message_count: i32,
-    /// Null while it is read.
+    /// Result of processing; null while it is running.
     outcome: Option<ExtractionOutcome>,
-    /// Why it failed or was skipped.
+    /// Why processing failed or was skipped.
     reason: Option<String>,
-    /// What came of the session so far, the newest first.
+    /// Memories extracted from the session so far, newest first, at most 100.
     items: Vec<FlushedItem>,
-    /// What its newest stretch was about.
+    /// Summary of the latest processed part of the session.
     episode: Option<String>,
-    /// The document that what was kept was noted in.
+    /// Path of the document that lists the stored memories.
     note: Option<String>,
 }
 
@@ -76,7 +76,7 @@ struct FlushedItem {
     #[serde(rename = "type")]
     item_type: &'static str,
     theme: String,
-    /// Its beginning.
+    /// The beginning of the text.
     content: String,
 }
 
@@ -113,8 +113,8 @@ pub async fn flush(
         let progress = progress.await?;
         tx.commit().await?;
         if progress.unread == 0 {
-            let told = told(&state, &address, flushed, progress.noted_at).await?;
-            return Ok((StatusCode::OK, Json(told)));
+            let response = response(&state, &address, flushed, progress.noted_at).await?;
+            return Ok((StatusCode::OK, Json(response)));
         }
         if Instant::now() >= until {
             return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
@@ -136,7 +136,7 @@ fn reading(flushed: FlushedSession) -> FlushResponse {
 }
 
 /// The results of the flush.
-async fn told(
+async fn response(
     state: &AppState,
     address: &Address,
     flushed: FlushedSession,

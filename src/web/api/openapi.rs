@@ -24,12 +24,12 @@ pub use operations::GROUPS;
 pub use pages::page;
 
 const TITLE: &str = "Keepsake";
-const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what they learn about a user and find it \
-    again, by meaning and by exact word. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
-    that says what would be accepted. Schemas are strict; a tool also takes what models write (text for a number, one value for \
-    a list), and ignores members that it does not have: `note` of the answer names them.";
-const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
-    Each has scopes: memory:read, memory:write, sessions:write; a service token may have pool:write, to write to the global pool.";
+const ABOUT: &str = "A long-term memory server for AI agents. Agents store what they learn about a user and find it \
+    with semantic and keyword search. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
+    that says what is accepted. Schemas are strict. Tools also accept common deviations of models (a string for a number, one value for \
+    an array) and ignore unknown fields; `note` in the response names them.";
+const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, created on the page Agents & tokens or with `keepsake token create`. \
+    Each token has scopes: memory:read, memory:write, sessions:write. A service token may also have pool:write, to write to the global pool.";
 
 /// The API description: for programs, and for people.
 pub struct Published {
@@ -72,7 +72,7 @@ fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -
             "license": { "name": "MIT or Apache 2.0", "identifier": env!("CARGO_PKG_LICENSE") },
         },
         "servers": [{ "url": server }],
-        "externalDocs": { "url": format!("{server}/docs"), "description": "The same, to read" },
+        "externalDocs": { "url": format!("{server}/docs"), "description": "The same documentation for people" },
         "tags": GROUPS.map(|(name, about)| json!({ "name": name, "description": about })),
         "security": [{ "token": [] }],
         "paths": paths,

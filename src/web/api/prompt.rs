@@ -16,7 +16,7 @@ use crate::web::error::Problem;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct PromptQuery {
-    /// What is to follow the lines.
+    /// What to append to the guidance.
     #[schemars(with = "PromptAddition", example = &"memory_file")]
     with: Option<PromptAddition>,
 }

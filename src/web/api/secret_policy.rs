@@ -18,8 +18,8 @@ const BODY_BYTES_MAX: usize = 1_024;
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretChoice {
-    /// warn: a secret is stored, and the answer warns; mask: its kind is stored in its place; refuse: the call fails, or
-    /// masks where nobody can change the text (sessions).
+    /// warn: a secret is stored, and the response contains a warning; mask: a secret is replaced by its kind; refuse: the call
+    /// fails, except for sessions, where secrets are masked because the text cannot be changed.
     #[schemars(extend("enum" = SecretPolicy::ALL.map(SecretPolicy::as_str)))]
     policy: String,
 }

@@ -38,14 +38,14 @@ const FLUSH_CONTEXT_USED: f64 = 0.85;
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SessionMessagesRequest {
-    /// In the order in which they were said. Messages in the shapes of other APIs and frameworks are taken too (docs/clients.md);
-    /// `skipped` tells what is not kept.
+    /// Messages in chronological order. The formats of other APIs and frameworks are accepted too (docs/clients.md);
+    /// `skipped` lists messages that are not stored.
     #[schemars(with = "Vec<SentMessage>", length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
     #[serde(deserialize_with = "list")]
     messages: Vec<Value>,
-    /// What is worked on: its name, or its repository and folder as {"repository": …, "folder": …}.
+    /// The current project: its name, or its repository and folder as {"repository": …, "folder": …}.
     project: Option<ProjectPlace>,
-    /// Of the model's context; the answer advises a flush from 0.85 on.
+    /// Used share of the model's context window, 0 to 1. From 0.85 on, the response advises a flush.
     #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
 }
@@ -54,27 +54,27 @@ pub struct SessionMessagesRequest {
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "the published shape; `sessions::shapes` reads it and others")]
 struct SentMessage {
-    /// Your own id of the message, by which it is kept once.
+    /// Your own id of the message. A message with a known id is a duplicate.
     #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     id: String,
-    /// Who said it.
+    /// Role of the author.
     #[schemars(with = "MessageRole")]
     role: String,
-    /// What was said; an assistant that only calls tools says nothing.
+    /// Text of the message. Optional for an assistant message with tool calls.
     #[schemars(length(max = MESSAGE_CHARS_MAX))]
     content: Option<String>,
-    /// An assistant's calls.
+    /// Tool calls of an assistant message.
     #[schemars(length(max = TOOL_CALLS_A_MESSAGE_MAX))]
     tool_calls: Option<Vec<SentToolCall>>,
-    /// Of a tool's message: the call that it answers.
+    /// For a tool message: id of the call that it answers.
     #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     tool_call_id: Option<String>,
-    /// When it was said, if that was not now.
+    /// When the message was written. Default: now.
     #[schemars(extend("format" = "date-time"))]
     created_at: Option<String>,
 }
 
-/// As OpenAI has it, or plain, with name and arguments beside the id.
+/// A tool call in the format of OpenAI (`function`), or with `name` and `arguments` at the top level.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "see `SentMessage`")]
 struct SentToolCall {
@@ -94,7 +94,7 @@ struct SentFunction {
     arguments: Option<SentArguments>,
 }
 
-/// JSON, as a text or as it is.
+/// JSON as a string, or a JSON object.
 #[derive(JsonSchema)]
 #[schemars(extend("type" = ["string", "object"], "maxLength" = TOOL_ARGUMENTS_CHARS_MAX))]
 #[expect(dead_code, reason = "see `SentMessage`")]
@@ -152,23 +152,23 @@ fn with_whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionCompletedRequest {
-    /// What it was about, in your own words, such as what you keep of it when you compact your context.
+    /// Your summary of the session, such as the one that you keep when you compact the context.
     #[schemars(length(max = SUMMARY_CHARS_MAX))]
     summary: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct SessionMessagesResponse {
-    /// Kept now.
+    /// Number of messages that were stored now.
     accepted: usize,
-    /// Kept before, and left as they were.
+    /// Number of messages that were stored before; they are unchanged.
     duplicates: usize,
-    /// What is not kept, and why; only if there is any. All else is.
+    /// Messages that were not stored, with the reason. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedMessage>,
-    /// More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted.
+    /// Flush before the context is compacted: there are more than 50 messages since the last flush, or context_used is at least 0.85.
     flush_advised: bool,
-    /// What looks like a secret in the messages; only if there is any.
+    /// Possible secrets in the messages. Omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<SecretWarning>,
 }
@@ -283,10 +283,10 @@ pub async fn show(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {
-    /// The position before the first message to give.
+    /// Return messages after this position.
     #[schemars(with = "i32", range(min = 0, max = i32::MAX), extend("default" = 0), example = 0)]
     after: Option<String>,
-    /// Messages to give at most; fewer come where they are long.
+    /// Maximum number of messages. Long messages reduce it.
     #[schemars(with = "i32", range(min = 1, max = PAGE_MAX), extend("default" = PAGE_DEFAULT), example = 100)]
     limit: Option<String>,
 }
@@ -353,43 +353,43 @@ fn address(viewer: Viewer, name: SessionName) -> Result<Address, Problem> {
 pub struct SessionAnswer {
     external_id: String,
     state: SessionState,
-    /// All of its messages.
+    /// Number of messages.
     #[schemars(range(min = 0))]
     message_count: i32,
-    /// Those since the last completion.
+    /// Number of messages since the last completion.
     #[schemars(range(min = 0))]
     new_count: i32,
     created_at: Moment,
     last_message_at: Moment,
-    /// Null while it is open.
+    /// Null while the session is open.
     completed_at: Option<Moment>,
     completed_why: Option<CompletionReason>,
-    /// What it is about, by name.
+    /// Name of the session's project; null if none.
     project: Option<String>,
     extraction: ExtractionAnswer,
 }
 
-/// Of what was said up to the last completion.
+/// State of memory extraction: the latest entry of the session's ledger.
 #[derive(Default, Serialize, JsonSchema)]
 struct ExtractionAnswer {
-    /// Null before the first completion; pending until it was read.
+    /// Null before the first extraction; pending until it ends; nothing: nothing was worth storing.
     outcome: Option<ExtractionOutcome>,
-    /// Why it failed or was skipped.
+    /// Why the extraction failed or was skipped.
     reason: Option<String>,
-    /// Of the messages that it is about.
+    /// Position of the first message that it covers.
     first_position: Option<i32>,
-    /// Of the messages that it is about.
+    /// Position of the last message that it covers.
     last_position: Option<i32>,
     #[serde(flatten)]
     counts: ExtractionCounts,
-    /// No model was there: explicit statements alone were kept.
+    /// No chat model was used. Only explicit statements were stored.
     fallback: bool,
-    /// How often it was begun; what was skipped does not count.
+    /// Number of attempts; skipped ones do not count.
     #[schemars(range(min = 0))]
     attempts: i32,
-    /// When it is tried again.
+    /// Time of the next attempt.
     next_try_at: Option<Moment>,
-    /// Which model read it.
+    /// The chat model that was used.
     model: Option<String>,
     /// When the last attempt ended.
     ended_at: Option<Moment>,
@@ -433,24 +433,24 @@ impl From<SessionExtraction> for ExtractionAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct SessionMessages {
     messages: Vec<SessionMessage>,
-    /// `after` of the next page; null where there is none.
+    /// `after` of the next page; null on the last page.
     next_after: Option<i32>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SessionMessage {
-    /// 1, 2, … in the order of arrival.
+    /// Position in the session, from 1, in order of arrival.
     #[schemars(range(min = 1))]
     position: i32,
-    /// The sender's.
+    /// The sender's id of the message.
     id: String,
     role: MessageRole,
     content: String,
     tool_calls: Vec<ToolCall>,
     tool_call_id: Option<String>,
-    /// As the sender said.
+    /// When the message was written, as stated by the sender; null if not stated.
     created_at: Option<Moment>,
-    /// When it came in.
+    /// When the server received it.
     received_at: Moment,
 }
 

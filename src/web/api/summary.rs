@@ -25,10 +25,10 @@ const HEADING: &str = "## What I remember about the user";
 
 #[derive(Deserialize, JsonSchema)]
 pub struct SummaryQuery {
-    /// As a message for a prompt.
+    /// message: also return the summary as a message for a prompt.
     #[schemars(with = "SummaryFormat", example = &"message")]
     format: Option<SummaryFormat>,
-    /// What the user works on: its name, the address of its repository, or its folder.
+    /// The current project: its name, the address of its repository, or its folder.
     #[schemars(with = "String", length(max = PLACE_CHARS_MAX), example = &"tidepool")]
     project: Option<String>,
 }

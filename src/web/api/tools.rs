@@ -29,7 +29,7 @@ const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ToolFormatQuery {
-    /// For whom the list is.
+    /// Format of the list. Default json.
     #[serde(default)]
     #[schemars(example = &"openai")]
     format: ToolFormat,
@@ -54,12 +54,12 @@ pub enum ToolList {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Tools {
-    /// In the order an agent should read them.
+    /// Tools in the recommended order.
     #[schemars(length(min = 1))]
     tools: Vec<Definition>,
 }
 
-/// `tools` of OpenAI's chat completions.
+/// Value of `tools` in OpenAI's Chat Completions API.
 #[derive(Serialize, JsonSchema)]
 pub struct OpenAiTools(#[schemars(length(min = 1))] Vec<OpenAiTool>);
 
@@ -79,7 +79,7 @@ struct OpenAiFunction {
     parameters: Value,
 }
 
-/// `tools` of Anthropic's messages.
+/// Value of `tools` in Anthropic's Messages API.
 #[derive(Serialize, JsonSchema)]
 pub struct AnthropicTools(#[schemars(length(min = 1))] Vec<AnthropicTool>);
 
@@ -176,7 +176,7 @@ pub(super) fn encoded_body() -> Problem {
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_encoding",
-        "A body with `Content-Encoding`, such as gzip, is not taken; send it uncompressed.",
+        "A body with `Content-Encoding`, such as gzip, is not supported; send it uncompressed.",
     )
 }
 
@@ -193,7 +193,7 @@ pub(super) fn body_too_large(bytes_max: usize) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
-        format!("The body is over {mib} MiB, which is the most; send less."),
+        format!("The body exceeds the limit of {mib} MiB; send less."),
     )
 }
 
@@ -203,11 +203,7 @@ pub async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem>
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|_| {
-            Problem::new(
-                StatusCode::BAD_REQUEST,
-                "incomplete_body",
-                "The body ended before its time.",
-            )
+            Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The body is incomplete.")
         })?;
         if read.len() + chunk.len() > bytes_max {
             discard(stream).await;

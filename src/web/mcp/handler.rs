@@ -123,9 +123,9 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let message = PromptArgument::new("message")
-            .with_description("What you are about to say.")
+            .with_description("The user's message.")
             .with_required(true);
-        let about = "Your message, with what is remembered that it is about before it.";
+        let about = "The message, preceded by the memories that are relevant to it.";
         let prompt = Prompt::new(RECALL, Some(about), Some(vec![message]));
         Ok(ListPromptsResult::with_all_items(vec![prompt]))
     }
@@ -142,7 +142,7 @@ impl ServerHandler for Handler {
         }
         let arguments = request.arguments.unwrap_or_default();
         let Some(Value::String(message)) = arguments.get("message") else {
-            return Err(refused("`message` is missing; give what you are about to say."));
+            return Err(refused("`message` is missing; give the user's message."));
         };
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());

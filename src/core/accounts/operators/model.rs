@@ -20,7 +20,7 @@ pub struct Operator {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this operator has {users_max} users, which is the most it may; this user is not among them. An admin can raise that on the page Admin"
+    "this operator has {users_max} users, which is its limit; this user is not one of them. An admin can raise the limit on the page Admin"
 )]
 pub struct TooManyUsers {
     pub users_max: i32,

@@ -62,9 +62,9 @@ impl ErrorAnswer {
         let waits = self.examples.iter().filter(|p| p.retry_after_s().is_some());
         let (waits, all) = (waits.count(), self.examples.len());
         let (name, about) = match self.status {
-            401 => ("WWW-Authenticate", "Which scheme is taken: Bearer."),
-            405 => ("Allow", "The methods that this path takes."),
-            _ if waits > 0 => ("Retry-After", "Seconds after which to try again."),
+            401 => ("WWW-Authenticate", "The accepted authentication scheme: Bearer."),
+            405 => ("Allow", "The methods that this path accepts."),
+            _ if waits > 0 => ("Retry-After", "Seconds to wait before a retry."),
             _ => return None,
         };
         Some((name, about, waits == 0 || waits == all))
@@ -78,7 +78,7 @@ pub fn all(server: &str) -> Vec<ErrorAnswer> {
     vec![
         ErrorAnswer::new(
             "BadRequest",
-            "The body is no JSON object, a service token does not say for whom it acts, or a token stands in the address.",
+            "The body is not a JSON object, a service token is sent without the header Keepsake-User, an agent token is sent with it, or the address contains a token.",
             vec![
                 ToolError::NotJson(NOT_AN_OBJECT.to_owned()).into(),
                 TokenRefusal::UserNeeded.into(),
@@ -87,7 +87,7 @@ pub fn all(server: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "Unauthorized",
-            "The token is missing, mistyped, unknown, expired or revoked.",
+            "The token is missing, malformed, unknown, expired or revoked.",
             vec![
                 token_refused(TokenRefusal::Unknown, server),
                 token_refused(TokenRefusal::Revoked, server),
@@ -95,7 +95,7 @@ pub fn all(server: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "Forbidden",
-            "The token is not for this, memory is switched off, or the operator has as many users as it may.",
+            "The token lacks the required scope, memory is switched off, or the operator has reached its limit of users.",
             vec![
                 ToolError::MissingScope(Scope::MemoryWrite).into(),
                 ToolError::MemoryOff(MemoryOff::Agent).into(),
@@ -104,12 +104,12 @@ pub fn all(server: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "NotFound",
-            "There is no such item in this user's memory, or no such session of this agent.",
+            "This user has no such item or document, or this agent has no such session.",
             vec![ToolError::NoSuchItem { item_id: 42 }.into()],
         ),
         ErrorAnswer::new(
             "Conflict",
-            "What is asked for does not go with what is there: the item is archived or has expired, the user has confirmed it (`current` names the proposal that waits for them), or several items have the key.",
+            "The request conflicts with the current state: the item is archived or expired, the user confirmed it (`current` contains the id of the proposal to the user), several items have the key, or the document has changed.",
             vec![
                 of_memory(MemoryError::NotActive {
                     id: ItemId(42),
@@ -126,38 +126,38 @@ pub fn all(server: &str) -> Vec<ErrorAnswer> {
         ),
         ErrorAnswer::new(
             "MethodNotAllowed",
-            "The path does not take this method.",
+            "The path does not accept this method.",
             vec![wrong_method()],
         ),
-        ErrorAnswer::new("Gone", "The cursor is too old to go on from.", vec![cursor_expired()]),
+        ErrorAnswer::new("Gone", "The cursor has expired.", vec![cursor_expired()]),
         ErrorAnswer::new(
             "PayloadTooLarge",
-            "The body is over 1 MiB.",
+            "The body exceeds 1 MiB (8 MiB for documents).",
             vec![body_too_large(BODY_BYTES_MAX)],
         ),
         ErrorAnswer::new(
             "UnsupportedMediaType",
-            "The body is not JSON, or compressed.",
+            "The body is not JSON, or it is compressed.",
             vec![not_json_type(), encoded_body()],
         ),
         ErrorAnswer::new(
             "UnprocessableContent",
-            "A field or a parameter is not what is accepted; `field` names it.",
+            "A field or parameter is invalid; `field` names it.",
             vec![past_the_limit()],
         ),
         ErrorAnswer::new(
             "TooManyRequests",
-            "More calls of this user or operator are under way than may be, or more is waiting for its vectors than this server takes on.",
+            "Too many concurrent calls of this user or operator, or too many pending embeddings on this server.",
             vec![too_many_calls(), EmbeddingError::TooManyPending.into()],
         ),
         ErrorAnswer::new(
             "ServiceUnavailable",
-            "The database cannot be reached, or took too long; nothing was changed.",
+            "The database is unavailable, or the request timed out. Nothing was changed.",
             vec![unavailable, database_timeout()],
         ),
         ErrorAnswer::new(
             "InsufficientStorage",
-            "There is no room: the user's storage limit is reached, and trying again is of no use until something is deleted or an admin raises it; or the server's disk is nearly full. Nothing was added; reading and deleting go on.",
+            "The user's storage limit is reached, or the server's disk is nearly full. Nothing was added. Retry only after data was deleted, an admin raised the limit, or disk space was freed. Reading and deleting still work.",
             vec![
                 QuotaError::Storage { used: 4 << 30, limit: 4 << 30 }.into(),
                 QuotaError::Disk { free: 512 << 20, floor: 1 << 30 }.into(),
