@@ -198,7 +198,7 @@ struct Explain {
     /// No word matches, but the text contains a part of the query.
     substring: bool,
     weights: SignalWeights,
-    /// Added if a person whom the query names said it.
+    /// Added if a person named in the query said it, or if a text without a speaker mentions that person.
     speaker: f64,
     /// Added if it mentions entities that the query names.
     entities: f64,
