@@ -12,8 +12,8 @@ mod users;
 
 pub use activity::{ActivityFilters, PERIODS};
 pub use day::DayFilters;
-pub use documents::{DocumentFilters, PartPlace, document_path, folder_of, folder_path};
-pub use entities::{DEPTHS, EntityFilters, EntityLink, GraphFilters, entity_path, order_slug};
+pub use documents::{DocumentFilters, document_path, folder_of, folder_path};
+pub use entities::{DEPTHS, EntityFilters, GraphFilters, entity_path, order_slug};
 pub use memory::{MemoryFilters, StatusFilter};
 pub use sessions::{SessionFilters, said_in, session_from};
 pub use timeline::TimelineFilters;

@@ -31,8 +31,6 @@ mod routes;
 #[cfg(feature = "ssr")]
 mod shell;
 #[cfg(feature = "ssr")]
-pub mod view;
-#[cfg(feature = "ssr")]
 mod visits;
 #[cfg(feature = "ssr")]
 pub mod words;

@@ -20,29 +20,6 @@ pub fn folder_of(query: &str) -> Option<String> {
     Some(folder.into_owned()).filter(|folder| !folder.is_empty())
 }
 
-/// A part of a document that search finds: where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartPlace {
-    pub document: i64,
-    pub path: String,
-    /// From 1, both included.
-    pub lines: (i32, i32),
-}
-
-impl PartPlace {
-    pub fn href(&self) -> String {
-        document_path(self.document)
-    }
-
-    /// "lines 3 to 9"
-    pub fn lines_in_words(&self) -> String {
-        match self.lines {
-            (first, last) if first == last => format!("line {first}"),
-            (first, last) => format!("lines {first} to {last}"),
-        }
-    }
-}
-
 /// What the address of a document says: `?revision=&as=text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilters {

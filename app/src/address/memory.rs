@@ -1,8 +1,8 @@
 //! The address of the memory page.
 
 use super::{DayFilters, more_rows, rows_shown, written};
+use crate::embedding::EmbeddingState;
 use crate::limits::PAGE_SIZE;
-use crate::view::EmbeddingState;
 
 /// A hundred years: what search takes.
 const DAYS_MAX: i64 = 36_500;
@@ -73,7 +73,10 @@ impl MemoryFilters {
                 "days" => {
                     filters.days = value.parse().ok().filter(|days| (1..=DAYS_MAX).contains(days))
                 }
-                "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
+                "embedding" => {
+                    let mut states = EmbeddingState::FILTERS.into_iter();
+                    filters.embedding = states.find(|state| state.as_str() == value);
+                }
                 "agent" => filters.agent = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),
                 name => filters.day.take(name, &value),
@@ -104,7 +107,7 @@ impl MemoryFilters {
             query.append_pair("days", &days.to_string());
         }
         if let Some(embedding) = self.embedding {
-            query.append_pair("embedding", embedding.slug());
+            query.append_pair("embedding", embedding.as_str());
         }
         if let Some(agent) = self.agent {
             query.append_pair("agent", &agent.to_string());

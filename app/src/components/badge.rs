@@ -3,11 +3,11 @@
 
 use leptos::prelude::*;
 
+use crate::embedding::EmbeddingState;
 use crate::kinds::{shape_of, source_in_words};
 use crate::memories::Trust;
 use crate::memories::derived::Outdated;
 use crate::page::whose;
-use crate::view::EmbeddingState;
 
 /// How an item left what is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +173,9 @@ pub fn EmbeddingMark(state: EmbeddingState) -> impl IntoView {
         EmbeddingState::Pending => {
             ("pending", "mark-pending", "Embedding pending; keyword search only")
         }
-        EmbeddingState::Error => ("error", "mark-error", "Not embedded; keyword search only"),
+        EmbeddingState::Error | EmbeddingState::Off => {
+            ("error", "mark-error", "Not embedded; keyword search only")
+        }
     };
     view! {
         <span class=format!("mark-state {class}") title=title>

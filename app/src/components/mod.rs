@@ -56,7 +56,7 @@ pub use renewal::Renewal;
 pub use score::{Score, ScoreParts, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
-pub use span::{Axis, RelationBar, SpanBar};
+pub use span::{Axis, SpanBar};
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};
 pub use tool_choice::{ToolChoice, ToolSelect};

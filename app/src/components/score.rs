@@ -2,6 +2,7 @@
 //! content security policy forbids a width in a `style` attribute; a popover,
 //! because it opens, closes and takes keys without JavaScript.
 
+use crate::search::Explanation;
 use leptos::prelude::*;
 
 /// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
@@ -38,6 +39,31 @@ pub struct ScoreParts {
     pub scale: f64,
     /// By which the sum is multiplied too: 1, or less for a message, for what states nothing, or for what has faded.
     pub factor: f64,
+}
+
+impl ScoreParts {
+    pub fn of(why: &Explanation) -> Self {
+        let factor = why.tier_weight * why.own_weight;
+        Self {
+            lexical: why.lexical,
+            late: why.late,
+            late_share: why.late_share,
+            semantic_normalised: why.semantic_normalised,
+            distance: why.distance,
+            words_matched: why.words_matched,
+            is_substring: why.is_substring,
+            weight_semantic: why.semantic_weight * why.likeness_scale,
+            weight_lexical: why.lexical_weight * why.likeness_scale,
+            speaker: why.speaker,
+            entities: why.entities,
+            time: why.time,
+            trust: why.trust,
+            neighbours: why.neighbours * why.likeness_scale,
+            exact: why.exact / (factor * why.scale),
+            scale: why.scale,
+            factor,
+        }
+    }
 }
 
 /// `score` is 0 to 1 within one answer. With `parts` it is a button that shows

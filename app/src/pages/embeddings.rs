@@ -2,7 +2,6 @@
 //! `data-live` are those that the island [`LiveProgress`] replaces while something is under way; the form is none of them, so
 //! that nothing that is typed is lost. An entered key is sealed or sent to the endpoint, and never part of a response.
 
-pub mod load;
 mod measured;
 pub mod post;
 mod status;
@@ -186,7 +185,7 @@ fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointVi
     EndpointView { is_from_chat, ..own(view, settings.own_enabled) }
 }
 
-fn provider_name(provider_type: ProviderType) -> &'static str {
+pub fn provider_name(provider_type: ProviderType) -> &'static str {
     match provider_type {
         ProviderType::Builtin => "Builtin model",
         ProviderType::Llamacpp => "System llama.cpp",

@@ -21,6 +21,7 @@ use crate::consolidation::dreaming::model::ItemProposal;
 use crate::consolidation::lineage::Lineage;
 use crate::consolidation::reflection::Origins;
 use crate::consolidation::{dreaming, reflection};
+use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::entities::{self, EntityId};
 use crate::forms::{FormName, FormState};
 use crate::memories::derived::Outdated;
@@ -34,10 +35,9 @@ use crate::memories::{
 use crate::page::{Page, PageError, database, invalid, memory_error};
 use crate::pages::activity::readings::{self, Reading};
 use crate::search::ResultPage;
-use crate::view::{EmbeddingState, ItemEmbedding, ItemErasure};
 use fact::FactChanges;
 use history::History;
-use manage::{Decided, Manage};
+use manage::{Decided, ItemErasure, Manage};
 use related::Related;
 use source::{OfDocument, OfSession, Provenance, WhereSaid, WrittenFrom};
 use why::{TestQuery, Vector};
@@ -159,7 +159,7 @@ async fn load(page: &Page, id: ItemId) -> Result<Option<LoadedItem>, PageError> 
         day,
         retired: by_history(retired, &history),
         outdated,
-        embedding: page.item_embedding(embedding),
+        embedding,
         strength,
         fading: fading::settings(db, user).await.map_err(database)?,
         gave_way,
@@ -173,7 +173,7 @@ async fn load(page: &Page, id: ItemId) -> Result<Option<LoadedItem>, PageError> 
         history,
         dreams: dreaming::decide::of_item(db, user, id).await.map_err(database)?,
         readings: readings::of_item(page, id).await?,
-        erasure: page.item_erasure(viewer, id).await?,
+        erasure: manage::erasure(page, id).await?,
         is_manageable,
         item,
     }))
@@ -232,7 +232,7 @@ fn ItemPage(found: LoadedItem, form: FormState) -> impl IntoView {
     let Origins { items: sources, gone, derived } = found.origins.clone();
     // Of a part it is its document's page that tells.
     let history = item.part.is_none().then(|| view! { <History found=found.clone() /> });
-    let has_vector = found.embedding.state == Some(EmbeddingState::Ready);
+    let has_vector = found.embedding.state == EmbeddingState::Ready;
     view! {
         <DayBanner day=found.day today=format!("/memory/{}", item.id) />
         <article class="item">
@@ -395,7 +395,8 @@ fn Headline(found: LoadedItem) -> impl IntoView {
         (None, None, Some(_)) => "An episode".to_owned(),
         (None, None, None) => format!("Memory {}", item.id),
     };
-    let mark = embedding.state.map(|state| {
+    let state = embedding.state;
+    let mark = (state != EmbeddingState::Off).then(|| {
         view! { <EmbeddingMark state /> }
     });
     view! {

@@ -27,7 +27,6 @@ use crate::moment::date_of;
 use crate::page::{
     Page, PageError, account_error, database, embedding_error, invalid, memory_error,
 };
-use crate::pages::embeddings::load::state_filter;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{Hit, Mode, RawQuery, ResultPage, SearchQuery};
 use crate::sessions::turns::{self, Conversations};
@@ -176,7 +175,7 @@ fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invali
         theme: filters.theme.as_deref(),
         types: &types,
         status: Some(status),
-        embedding: filters.embedding.map(state_filter),
+        embedding: filters.embedding,
         agent: filters.agent,
         tag: filters.tag.as_deref(),
         recency_days: filters.days,

@@ -4,15 +4,12 @@
 use axum::response::{IntoResponse, Redirect, Response};
 use leptos::prelude::*;
 
-use crate::accounts::Viewer;
 use crate::components::not_found;
 use crate::components::{Progress, Renewal, Section, StateBadge, When, count};
 use crate::erasure::{self, ErasedRows, ErasureKind, Receipt, ReceiptId};
 use crate::islands::{LiveProgress, UndoTime};
-use crate::memories::ItemId;
 use crate::moment::whole_ms;
-use crate::page::{Asked, Page, PageError, asked, database};
-use crate::view::ItemErasure;
+use crate::page::{Asked, asked, database};
 
 const LOOK_SECONDS: u32 = 1;
 
@@ -133,26 +130,6 @@ pub fn row_counts(found: &ErasedRows, erased: &ErasedRows) -> Vec<RowCount> {
         found: others(found),
     };
     named.chain([others]).collect()
-}
-
-impl Page {
-    pub(crate) async fn item_erasure(
-        &self,
-        viewer: &Viewer,
-        item: ItemId,
-    ) -> Result<ItemErasure, PageError> {
-        let rows = erasure::weigh_item(&self.state.db, viewer.user_id, item).await;
-        let rows = rows.map_err(database)?;
-        let of = |name| rows.get(name).copied().unwrap_or_default();
-        Ok(ItemErasure {
-            vectors: of("memory_embeddings"),
-            events: of("memory_item_events"),
-            mentions: of("mentions"),
-            links: of("links"),
-            is_in_summary: of("memory_summary_items") > 0,
-            derived: of("memory_origins"),
-        })
-    }
 }
 
 #[component]

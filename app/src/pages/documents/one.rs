@@ -13,7 +13,7 @@ use super::other_word;
 use super::rendered::blocks;
 use super::revisions::{Changes, Revisions, author};
 use crate::activity::KEPT_DAYS;
-use crate::address::{DocumentFilters, document_path};
+use crate::address::{ActivityFilters, DocumentFilters, document_path};
 use crate::components::{
     Fact, Facts, FormError, Marked, OwnerBadge, Section, StateBadge, When, WordBadge, count, did,
     not_found, size,
@@ -28,11 +28,11 @@ use crate::input::Invalid;
 use crate::limits::{FOUND_SHOWN, LINES_SHOWN};
 use crate::memories::manage;
 use crate::page::{Page, PageError, asked, database, whose};
+use crate::pages::activity::readings::Reading;
 use crate::pages::data::receipt::to_receipt;
 use crate::quota::estimate;
 use crate::search::reader::on_a_thread;
 use crate::tools::ToolError;
-use crate::view::{ActivityFilters, Reading};
 
 pub async fn show(page: Page) -> Response {
     let filters = DocumentFilters::from_query(page.query());

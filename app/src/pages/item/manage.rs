@@ -22,9 +22,8 @@ use crate::memories::fading::{self, HALF_LIVES, Strength};
 use crate::memories::manage::{self, RestoreOutcome, UNDO_FOR};
 use crate::memories::{self, ItemEvent, ItemId, Reconfirmation};
 use crate::moment::whole_ms;
-use crate::page::asked;
+use crate::page::{Page, PageError, asked, database};
 use crate::pages::admin;
-use crate::view::ItemErasure;
 
 pub const FORM: FormName = FormName::Manage;
 
@@ -408,6 +407,35 @@ fn restore_hint(retired: Retired) -> &'static str {
         }
         Retired::Expired => "Agents find it again. Its expiry date is removed.",
     }
+}
+
+/// What goes with one memory.
+#[derive(Clone, Copy)]
+pub struct ItemErasure {
+    vectors: i64,
+    events: i64,
+    /// Calls that were about it.
+    mentions: i64,
+    /// Memories whose place it took.
+    links: i64,
+    /// The summary stands on it.
+    is_in_summary: bool,
+    /// Memories that were written from it.
+    derived: i64,
+}
+
+pub async fn erasure(page: &Page, item: ItemId) -> Result<ItemErasure, PageError> {
+    let rows = crate::erasure::weigh_item(&page.state.db, page.viewer.user_id, item).await;
+    let rows = rows.map_err(database)?;
+    let of = |name| rows.get(name).copied().unwrap_or_default();
+    Ok(ItemErasure {
+        vectors: of("memory_embeddings"),
+        events: of("memory_item_events"),
+        mentions: of("mentions"),
+        links: of("links"),
+        is_in_summary: of("memory_summary_items") > 0,
+        derived: of("memory_origins"),
+    })
 }
 
 /// What a deletion removes, in numbers.

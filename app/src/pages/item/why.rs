@@ -3,14 +3,14 @@
 
 use leptos::prelude::*;
 
-use crate::components::{EmbeddingMark, Fact, Facts, ScoreTable, When};
+use crate::components::{EmbeddingMark, Fact, Facts, ScoreParts, ScoreTable, When};
+use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::input::sentence;
 use crate::memories::{ItemId, MemoryItem, with_key, words};
 use crate::page::{Page, PageError, database, invalid};
-use crate::pages::embeddings::load::score_parts;
+use crate::pages::embeddings::provider_name;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{RawQuery, ResultPage, SearchQuery};
-use crate::view::{EmbeddingState, ItemEmbedding};
 
 const INDEX_WORDS_SHOWN: usize = 24;
 
@@ -86,7 +86,7 @@ fn Answer(id: ItemId, found: ResultPage) -> impl IntoView {
     let degraded = found.degraded.map(|clause| sentence(&clause));
     let hit = place.map(|at| &found.hits[at]);
     let table = hit.map(|hit| {
-        view! { <ScoreTable score=hit.score parts=score_parts(&hit.explanation) /> }
+        view! { <ScoreTable score=hit.score parts=ScoreParts::of(&hit.explanation) /> }
     });
     view! {
         <div class="surface" role="status">
@@ -132,14 +132,14 @@ fn FoundBy(words: Vec<String>, has_vector: bool) -> impl IntoView {
 #[component]
 pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
     let body = match embedding.state {
-        None => view! {
+        EmbeddingState::Off => view! {
             <p class="hint">
                 "Embedding has stopped: only keywords find it now. "
                 <a href="/settings/embeddings">"Embeddings"</a> " shows why."
             </p>
         }
         .into_any(),
-        Some(state) => known(state, embedding),
+        EmbeddingState::Pending | EmbeddingState::Ready | EmbeddingState::Error => known(embedding),
     };
     view! {
         <section class="part" aria-labelledby="vector">
@@ -150,10 +150,11 @@ pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
     .into_any()
 }
 
-fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
+fn known(embedding: ItemEmbedding) -> AnyView {
+    let state = embedding.state;
     let mut facts: Vec<Fact> = vec![("State", view! { <EmbeddingMark state /> }.into_any())];
-    if let Some(provider) = embedding.provider {
-        facts.push(("Provider", provider.into_any()));
+    if let Some(provider) = embedding.provider_type {
+        facts.push(("Provider", provider_name(provider).into_any()));
     }
     if let Some(model) = embedding.model {
         facts.push(("Model", view! { <bdi>{model}</bdi> }.into_any()));
@@ -166,11 +167,11 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
         let told = format!("{ready} of {all} embedded: a long text is embedded in passages");
         facts.push(("Passages", told.into_any()));
     }
-    if let Some(updated) = embedding.updated {
+    if let Some(updated) = embedding.updated_at {
         let term = match state {
             EmbeddingState::Ready => "Created",
             EmbeddingState::Pending => "Pending since",
-            EmbeddingState::Error => "Attempts",
+            EmbeddingState::Error | EmbeddingState::Off => "Attempts",
         };
         facts.push((term, view! { <When at=updated /> }.into_any()));
     }

@@ -6,8 +6,8 @@ use leptos::prelude::*;
 
 use crate::address::{MemoryFilters, StatusFilter};
 use crate::components::{Choice, DayFields, ITEM_TYPES, Pick, type_name};
+use crate::embedding::EmbeddingState;
 use crate::memories::MemoryTheme;
-use crate::view::EmbeddingState;
 
 /// In days, as the search takes them.
 const DATES: [(i64, &str); 4] =
@@ -84,7 +84,7 @@ fn Fields(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
         (status.slug().to_owned(), words.to_owned(), filters.status == status)
     });
     let states = EMBEDDING_STATES.map(|(state, words)| {
-        (state.slug().to_owned(), words.to_owned(), filters.embedding == Some(state))
+        (state.as_str().to_owned(), words.to_owned(), filters.embedding == Some(state))
     });
     let types = ITEM_TYPES.map(|item_type| {
         view! {
@@ -154,7 +154,7 @@ fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
         chosen.push(("status", words, filters.with_status(StatusFilter::Active)));
     }
     if let Some(state) = filters.embedding {
-        let words = state.slug().to_owned();
+        let words = state.as_str().to_owned();
         chosen.push(("embedding", words, filters.with_embedding(None)));
     }
     if !filters.day.is_today() {

@@ -5,23 +5,21 @@ use leptos::prelude::*;
 
 use crate::address::{DayFilters, MemoryFilters, document_path, said_in};
 use crate::components::{
-    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, StateBadge, TypeBadge, When, WordOf,
-    retired_state,
+    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, ScoreParts, StateBadge, TypeBadge,
+    When, WordOf, retired_state,
 };
-use crate::embedding::{self, ItemEmbedding};
+use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::memories::Period;
 use crate::memories::period::PeriodPhase;
 use crate::page::asked;
-use crate::pages::embeddings::load::score_parts;
 use crate::search::{Hit, Snippet};
-use crate::view::EmbeddingState;
 use crate::words::lines_in_words;
 
 #[component]
 pub fn Row(hit: Hit, embedding: ItemEmbedding, is_ranked: bool, day: DayFilters) -> impl IntoView {
     let Hit { item, snippet, score, explanation, .. } = hit;
-    let error = (embedding.state == embedding::EmbeddingState::Error)
-        .then(|| embedding.error.unwrap_or_default());
+    let error =
+        (embedding.state == EmbeddingState::Error).then(|| embedding.error.unwrap_or_default());
     let mark = error.is_some().then(|| {
         view! { <EmbeddingMark state=EmbeddingState::Error /> }
     });
@@ -95,7 +93,7 @@ pub fn Row(hit: Hit, embedding: ItemEmbedding, is_ranked: bool, day: DayFilters)
             </div>
             <div class="row-when">
                 <When at=item.created_at />
-                {is_ranked.then(|| view! { <Score id=item.id.0 score parts=Some(score_parts(&explanation)) /> })}
+                {is_ranked.then(|| view! { <Score id=item.id.0 score parts=Some(ScoreParts::of(&explanation)) /> })}
             </div>
         </li>
     }

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use super::ledger::Ledger;
 use super::messages;
 use crate::address::session_from;
-use crate::components::not_found;
 use crate::components::{
     Content, Fact, Facts, Marked, Section, StateBadge, TypeBadge, When, count, retired_state,
 };
+use crate::components::{Retired, not_found};
 use crate::consolidation::episodes::{self, EpisodeView, SummaryAuthor};
 use crate::erasure::{self, ErasureError, ExtractedMemories};
 use crate::forms::{Field, Posted};
@@ -27,7 +27,6 @@ use crate::sessions::{
     self, AgentSession, CompletionReason, MessageRole, SessionId, SessionTranscript, StoredMessage,
     ToolCall, ledger,
 };
-use crate::view::Retired;
 
 /// A tool's result is folded past it.
 const RESULT_CHARS_SHOWN: usize = 500;
