@@ -19,6 +19,21 @@ pub struct EntityFilters {
     pub shown: usize,
 }
 
+/// What the address of `/graph` says: `?around=&depth=&type=&relation=&at=&together=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphFilters {
+    pub around: Option<i64>,
+    /// Steps from it: 1 to 3.
+    pub depth: u8,
+    pub entity_type: Option<EntityType>,
+    /// By its slug, such as `lives_in`.
+    pub relation: Option<String>,
+    /// A day as `2026-05-17`; `None`: today.
+    pub at: Option<String>,
+    /// `together=0`: only what was stated, not what is only named in the same memories.
+    pub with_together: bool,
+}
+
 pub fn entity_path(id: i64) -> String {
     format!("/entities/{id}")
 }
