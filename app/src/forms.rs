@@ -1,6 +1,8 @@
 //! The forms that pages post. Each is a type in a handler's signature, and ends in a redirect, or in the same
 //! page with the submitted values and one sentence beside the field.
 
+pub mod endpoint;
+
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::str::FromStr;

@@ -152,3 +152,13 @@ pub fn event_in_words(event: String) -> String {
     };
     words.to_owned()
 }
+
+/// The source of a memory in words.
+pub fn whose(trust: Trust) -> &'static str {
+    match trust {
+        Trust::User => "stated by you",
+        Trust::Agent => "stated by an agent",
+        Trust::Tool => "from a tool",
+        Trust::External => "from outside",
+    }
+}

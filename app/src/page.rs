@@ -27,7 +27,7 @@ use crate::embedding::EmbeddingError;
 use crate::form::FormState;
 use crate::input::{Invalid, sentence};
 use crate::jobs::{self, schedule};
-use crate::memories::{MemoryError, Status, Trust, manage};
+use crate::memories::{MemoryError, Status, manage};
 use crate::providers::chat::ChatError;
 use crate::shell::{IslandsBuilt, shell};
 
@@ -247,15 +247,5 @@ pub fn account_error(error: AccountError) -> PageError {
     match error {
         AccountError::Database(error) => database(error),
         _ => PageError { is_invalid: false, sentence: DATABASE_SENTENCE.to_owned() },
-    }
-}
-
-/// The source of a memory in words.
-pub fn whose(trust: Trust) -> &'static str {
-    match trust {
-        Trust::User => "stated by you",
-        Trust::Agent => "stated by an agent",
-        Trust::Tool => "from a tool",
-        Trust::External => "from outside",
     }
 }

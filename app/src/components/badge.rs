@@ -4,10 +4,9 @@
 use leptos::prelude::*;
 
 use crate::embedding::EmbeddingState;
-use crate::kinds::{shape_of, source_in_words};
+use crate::kinds::{shape_of, source_in_words, whose};
 use crate::memories::Trust;
 use crate::memories::derived::Outdated;
-use crate::page::whose;
 
 /// How an item left what is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

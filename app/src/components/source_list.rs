@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::{Marked, StateBadge};
 use crate::consolidation::summary::SourceItem;
-use crate::page::whose;
+use crate::kinds::whose;
 
 #[component]
 pub fn SourceList(items: Vec<SourceItem>) -> impl IntoView {

@@ -15,7 +15,8 @@ use crate::components::{
     Done, EffectiveModel, EndpointKind, FieldError, FoldedStep, FormError, NumberField,
     OwnEndpoint, Section, SwitchedOff, count,
 };
-use crate::endpoint::{EndpointFields, chat_endpoint_view, fill, own, paused_reason, test};
+use crate::endpoint::{chat_endpoint_view, own, paused_reason};
+use crate::forms::endpoint::{EndpointFields, fill, test};
 use crate::forms::{Attempt, Field, FormName, FormState, Outcome, Posted, Submission, done};
 use crate::page::{Page, chat_error};
 use crate::providers::chat::{Allowances, ChatLimits, ChatOverview, ChatPurpose};

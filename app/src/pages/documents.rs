@@ -17,9 +17,10 @@ use crate::components::{
     Marked, OwnerBadge, Paste, Section, TOKEN_PLACE, When, WordBadge, count, documents, size,
 };
 use crate::documents::{Document, DocumentPath};
+use crate::kinds::whose;
 use crate::limits::DELETED_SHOWN;
 use crate::memories::Trust;
-use crate::page::{Page, PageError, asked, database, invalid, whose};
+use crate::page::{Page, PageError, asked, database, invalid};
 use tree::{DocumentFolder, DocumentTree, tree_of};
 
 const CALL: &str = r##"{"command": "create", "path": "/memories/MEMORY.md", "file_text": "# What matters\n\n- Prefers short answers.\n"}"##;

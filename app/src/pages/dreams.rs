@@ -15,8 +15,9 @@ use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
 use crate::documents::DocumentError;
 use crate::forms::{self, Attempt, FormName, FormState, Outcome, Posted, Submission, done};
+use crate::kinds::whose;
 use crate::memories::ItemId;
-use crate::page::{Page, PageError, database, whose};
+use crate::page::{Page, PageError, database};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use proposals::Proposals;
 

@@ -17,11 +17,11 @@ use crate::components::{Done, EndpointKind, FormError, LateView, OwnEndpoint, Re
 use crate::embedding::model::{Space, TokenSigns};
 use crate::embedding::{EmbeddingOverview, Saved, Texts};
 use crate::endpoint::{
-    EndpointFields, EndpointView, embedding_endpoint_view, embeddings_beside, fill, host_port, own,
-    paused_reason, test,
+    EndpointView, embedding_endpoint_view, embeddings_beside, host_port, own, paused_reason,
 };
 use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementState, RequestOutcome};
+use crate::forms::endpoint::{EndpointFields, fill, test};
 use crate::forms::{
     self, Attempt, Confirmation, Field, FormName, FormState, Outcome, Posted, Submission, done,
 };

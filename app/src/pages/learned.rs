@@ -16,13 +16,13 @@ use crate::db::actor;
 use crate::forms::{
     self, Attempt, FormName, FormState, Outcome, Posted, Submission, done, memory_problem,
 };
-use crate::kinds::source_in_words;
+use crate::kinds::{source_in_words, whose};
 use crate::memories::learned::{
     self, LearnedItem, LearnedOverview, ProposalOutcome, ReviewList, UnwantedExample,
 };
 use crate::memories::manage::RestoreOutcome;
 use crate::memories::{self, ItemId, Reconfirmation, proposals};
-use crate::page::{Page, PageError, database, whose};
+use crate::page::{Page, PageError, database};
 use proposed::{Proposals, Proposed};
 
 const PATH: &str = "/learned";

@@ -10,9 +10,10 @@ use super::{EMBEDDINGS_PATH, PATH, show};
 use crate::components::{self, SpaceView, SystemEndpoint, count, space_facts};
 use crate::embedding::SystemOverview;
 use crate::endpoint::{
-    EndpointFields, EndpointView, chat_endpoint_view, embedding_endpoint_view, embeddings_beside,
-    fill, host_port, model_name, test,
+    EndpointView, chat_endpoint_view, embedding_endpoint_view, embeddings_beside, host_port,
+    model_name,
 };
+use crate::forms::endpoint::{EndpointFields, fill, test};
 use crate::forms::{Admin, Field, FormName, FormState, Posted, done};
 use crate::pages::chat;
 use crate::providers::ProviderType;

@@ -25,9 +25,10 @@ use crate::documents::{
 use crate::erasure::{self, ErasureError};
 use crate::forms::{Field, FormName, FormState, Outcome, Posted, Submission};
 use crate::input::Invalid;
+use crate::kinds::whose;
 use crate::limits::{FOUND_SHOWN, LINES_SHOWN};
 use crate::memories::manage;
-use crate::page::{Page, PageError, asked, database, whose};
+use crate::page::{Page, PageError, asked, database};
 use crate::pages::activity::readings::Reading;
 use crate::pages::data::receipt::to_receipt;
 use crate::quota::estimate;

@@ -6,7 +6,7 @@ use super::PATH;
 use crate::components::{Marked, StateBadge, When};
 use crate::consolidation::dreaming::ProposedChange;
 use crate::consolidation::dreaming::model::{PairMemory, Proposal, ProposalState};
-use crate::page::whose;
+use crate::kinds::whose;
 
 #[component]
 pub fn Proposals(id: i64, proposals: Vec<Proposal>, can_decide: bool) -> impl IntoView {

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::{ask, in_words};
 use crate::embedding::SystemSaved;
-use crate::endpoint::{EndpointFields, fill, host_port, test};
+use crate::endpoint::host_port;
+use crate::forms::endpoint::{EndpointFields, fill, test};
 use crate::forms::{
     Admin, Attempt, Confirmation, Field, FormName, Outcome, Posted, Submission, done,
 };

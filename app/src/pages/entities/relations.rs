@@ -9,8 +9,9 @@ use crate::address::{entity_path, said_in};
 use crate::clock::Zone;
 use crate::components::{Axis, Marked, SpanBar, StateBadge, When};
 use crate::entities::{EntityId, Relation, RelationEvidence, RelationObject};
+use crate::kinds::whose;
 use crate::memories::ItemId;
-use crate::page::{asked, whose};
+use crate::page::asked;
 
 /// Sources that stand open; the others are folded.
 const SOURCES_OPEN: usize = 1;

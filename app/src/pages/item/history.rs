@@ -7,9 +7,9 @@ use crate::activity::KEPT_DAYS;
 use crate::address::ActivityFilters;
 use crate::components::{When, did};
 use crate::consolidation::dreaming::model::ItemProposal;
-use crate::kinds::event_in_words;
+use crate::kinds::{event_in_words, whose};
 use crate::memories::{ItemEvent, ItemId, ItemSource, ItemState};
-use crate::page::{asked, whose};
+use crate::page::asked;
 use crate::pages::activity::readings::Reading;
 
 #[component]

@@ -10,8 +10,9 @@ use crate::components::MarkedLink;
 use crate::consolidation::lineage::{
     self, Lineage, LineageKind, LineageLink, OriginEdge, OriginNode,
 };
+use crate::kinds::whose;
 use crate::memories::MemoryItem;
-use crate::page::{Page, PageError, database, whose};
+use crate::page::{Page, PageError, database};
 
 /// The first of its text; all are named above the picture.
 const NAMES_MAX: usize = 6;

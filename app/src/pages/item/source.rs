@@ -7,11 +7,11 @@ use super::LoadedItem;
 use crate::address::{document_path, said_in};
 use crate::components::{Fact, Facts, Marked, Retired, SourceList, When, count, memories};
 use crate::consolidation::summary::SourceItem;
-use crate::kinds::source_in_words;
+use crate::kinds::{source_in_words, whose};
 use crate::memories::fading::Strength;
 use crate::memories::{DocumentPart, EpisodeSpan, TurnPosition};
 use crate::moment::Moment;
-use crate::page::{asked, whose};
+use crate::page::asked;
 use crate::words::{lines_in_words, used};
 
 #[component]
