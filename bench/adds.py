@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The floor of an add: `memory_add` over HTTP beside the statements that it sends, prepared, in pgbench: the user's
-revision, then the item with its passage, its event, its pending vector and the record of the call, and the push to
+revision, the question whether the token holds, then the item with its passage, its event, its pending vector and the record of the call, and the push to
 the queue, in one transaction an add. In turn, at 1 and 8 clients, three rounds. The server writes together what comes together from one
 user, so that at 8 clients it may pass this floor.
 
@@ -35,7 +35,8 @@ STATEMENTS = {"add": ("src/core/memories/write/store.rs", "insert"), "push": ("s
 
 def main():
     random.seed(7)
-    lock = source_of("src/core/db/store.rs", "raising_revision").replace("{id}", "1")
+    # As src/core/db/actor.rs begins a write on behalf of a token.
+    first = [*source_of("src/core/db/store.rs", "raising_revision").replace("{id}", "1").split(";"), "SELECT require_token(1, 1, now())", "SELECT require_team_writes()"]
     progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, clients: {clients}", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
                         + [("adding while vectors are made", SECONDS)] * (ROUNDS * len(CLIENTS)))
     provider_port = free_port()
@@ -45,7 +46,7 @@ def main():
             server.call("memory_add", item(n))
         time.sleep(1)  # the first job has made the space
         doors = {"floor": lambda clients: pgbench(";\n".join(f"PREPARE {name} AS {source_of(*where)}" for name, where in STATEMENTS.items()),
-                                                  [statements() for _ in range(SCRIPTS)], clients, int(SECONDS) or 1, first=lock),
+                                                  [statements() for _ in range(SCRIPTS)], clients, int(SECONDS) or 1, first),
                  "HTTP": lambda clients: ask(server.port, requests(server), clients, SECONDS)}
         provider_dead = in_turn(doors, CLIENTS, ROUNDS, progress)
         start_provider(provider_port)
@@ -80,7 +81,7 @@ def statements():
     passage = {"n": 0, "start": 0, "length": len(content), "hash": base64.b64encode(random.randbytes(16)).decode(),
                "terms": base64.b64encode(random.randbytes(5 * len(set(some)))).decode()}
     source = {"n": 0, "slug": f"theme-{random.randrange(20)}", "agent_id": 1, "type": "fact", "content": content, "content_hash": "HASH", "tags": [],
-              "status": "active", "source": "agent", "trust": "agent", "confidence": 70, "protected": False, "created_at": now, "updated_at": now,
+              "status": "active", "source": "agent", "trust": "agent", "confidence": 70, "protected": False, "locked": False, "is_uncompared": True, "created_at": now, "updated_at": now,
               "passages": [passage], "events": [{"agent_id": 1, "event": "added", "at": now}],
               "call": {"at": now, "tool": "memory_add", "duration_us": 900}}
     return [f"EXECUTE add (1, replace($q${json.dumps([source])}$q$, 'HASH', encode(sha256(':n'), 'base64')), now(), 'ok')", "EXECUTE push (1, 'embed', 30, now())"]

@@ -13,13 +13,13 @@ SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=forc
 
 def pgbench(prepare, transactions, clients, seconds, first):
     """Each of `transactions` of user 1 (lists of statements) is a script, picked at random; `prepare` runs once a connection,
-    and `first` in the message that begins each transaction. Returns the ms that each took and how many there were a second."""
+    and those of `first` in the message that begins each transaction. Returns the ms that each took and how many there were a second."""
     with tempfile.TemporaryDirectory() as folder:
         scripts = []
         for n, statements in enumerate(transactions):
             path = Path(folder) / f"{n}.sql"
             # In one message, as the server sends them.
-            begin = "\\;\n".join(["BEGIN", "SET LOCAL keepsake.user_id = 1", first])
+            begin = "\\;\n".join(["BEGIN", "SELECT for_user(1)", *first])
             path.write_text(f"\\if :is_new\n{prepare};\n\\set is_new 0\n\\endif\n\\set n random(1, 1000000000000)\n"
                             f"{begin};\n" + "".join(f"{statement};\n" for statement in [*statements, "COMMIT"]))
             scripts += ["-f", path]

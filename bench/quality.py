@@ -40,6 +40,7 @@ def main(locomo, errors):
     with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
         tokens = [new_user(server, f"locomo{n}@example.com") for n in range(turns[-1][0] + 1)]
         ids = load(server, tokens, turns)
+        server.call.args[0].close()  # The server may have closed it meanwhile.
         progress.step()
         for name, balance in BALANCES.items():
             found[name] = [asked(server, tokens, ids, question, "hybrid", balance) for question in questions]
