@@ -12,8 +12,8 @@
 //! |---|---|
 //! | `main.rs`, `background.rs`, `eval.rs`, `migrate.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, `terminal.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
 //! | [`web`] | connections (`server.rs`, `connection.rs`), routes, calls from pages of other origins (`cors.rs`), downloads; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth |
-//! | `app` | the pages: `pages/` has one file a page, with what it loads (`load.rs`) and its forms (`post.rs`) beside it where they are long; `routes.rs` lists them, `page.rs` is a request for one, `forms.rs` what is posted, `components/` what they share; `islands/` alone reaches the browser |
-//! | `edge` | what both share: authentication (`auth.rs`), web sessions, concurrent calls per user (`calls.rs`), throttles, errors into responses, headers, the path of the public address (`subpath.rs`), the server's state |
+//! | `app` | the pages: `pages/` has one file a page, which loads, shows and takes the forms of it, or a folder of its parts where it is long; `routes.rs` lists them, `asked.rs` is a request for one, `page.rs` its document, `form.rs` how a form ended, `forms.rs` what is posted, `components/` what they share; `islands/` alone reaches the browser |
+//! | `edge` | what both share: authentication (`auth.rs`), web sessions, concurrent calls per user (`calls.rs`), throttles, errors into responses, headers, what a page tells once after a form (`flash.rs`), the path of the public address (`subpath.rs`), the server's state |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`services`] | one struct of the handles with which tools, jobs, pages and commands work; made once a process |
