@@ -6,16 +6,18 @@
 BEFORE and AFTER are Keepsake programs. Both serve the same database, with the memories of `make demo`; every page that
 a link leads to is read from both, as the demo's user, as an admin and by a stranger, and compared byte by byte. What
 differs each time is left out: the nonce, and the marks that islands and empty places have in the document. Prints
-each page that differs and exits with 1.
+each page that differs and exits with 1, and how long half of the requests took at most, of both in turn.
 """
 
 import difflib
 import http.cookiejar
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -39,6 +41,7 @@ class Visitor:
 
     def __init__(self, url):
         self.url = url
+        self.took = []
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
     def sign_in(self, email, password):
@@ -48,6 +51,13 @@ class Visitor:
             assert answer.url.endswith("/memory"), f"{email} cannot sign in: {answer.url}"
 
     def read(self, address):
+        begun = time.perf_counter()
+        try:
+            return self._read(address)
+        finally:
+            self.took.append(time.perf_counter() - begun)
+
+    def _read(self, address):
         try:
             with self.opener.open(self.url + address) as answer:
                 return answer.status, told(answer, self.url)
@@ -93,7 +103,8 @@ def compare(before, after, who):
             split = [re.sub(r"(<[a-z/])", r"\n\1", page[1]).split("\n") for page in (old, new)]
             print("\n".join(list(difflib.unified_diff(*split, lineterm="", n=1))[:40]))
         due += [link for link in links(old[1]) if link not in seen]
-    say(f"{who}: {len(seen)} pages read, {different} differ")
+    half = [statistics.median(visitor.took) * 1e3 for visitor in (before, after)]
+    say(f"{who}: {len(seen)} pages read, {different} differ; p50 {half[0]:.1f} and {half[1]:.1f} ms, {half[1] / half[0]:.2f}")
     return different
 
 

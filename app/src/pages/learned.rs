@@ -248,16 +248,19 @@ fn keep_button(
     (oldest, newest): (ItemId, ItemId),
     label: String,
 ) -> AnyView {
-    view! {
-        <form class=class method="post" action=PATH>
-            <input type="hidden" name="oldest" value=oldest.0 />
-            <input type="hidden" name="item" value=newest.0 />
-            <button type="submit" name="action" value=action>
-                {label}
-            </button>
-        </form>
+    let body = view! {
+        <input type="hidden" name="oldest" value=oldest.0 />
+        <input type="hidden" name="item" value=newest.0 />
+        <button type="submit" name="action" value=action>
+            {label}
+        </button>
+    };
+    match class {
+        Some(class) => {
+            view! { <form class=class method="post" action=PATH>{body}</form> }.into_any()
+        }
+        None => view! { <form method="post" action=PATH>{body}</form> }.into_any(),
     }
-    .into_any()
 }
 
 #[component]
