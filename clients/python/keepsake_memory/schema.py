@@ -99,7 +99,6 @@ class MemorySearchRequest(TypedDict):
     as_of: NotRequired[str | None]
     at: NotRequired[str | None]
     balance: NotRequired[Literal['meaning', 'even', 'words'] | None]
-    by_strength: NotRequired[bool | None]
     cursor: NotRequired[str | None]
     explain: NotRequired[bool | None]
     limit: NotRequired[int | None]
@@ -107,7 +106,6 @@ class MemorySearchRequest(TypedDict):
     project: NotRequired[str | None]
     query: NotRequired[str | None]
     recency_days: NotRequired[int | None]
-    spread: NotRequired[bool | None]
     status: NotRequired[Literal['active', 'archived', 'any'] | None]
     theme: NotRequired[str | None]
     time: NotRequired[MemorySearchRequestTime | None]
@@ -135,7 +133,6 @@ class MemorySearchResponseResultExplain(TypedDict):
     semantic: float
     semantic_normalised: float
     speaker: float
-    strength: float
     substring: bool
     tier: float
     time: float
