@@ -659,6 +659,13 @@ pub fn without_marks(page: &str) -> String {
 /// The cookie with what a page tells once, after the redirect that answers a form.
 const TOLD: &str = "keepsake-told=";
 
+/// Whether a form is answered by a redirect to a page that tells how it ended.
+pub fn tells_once(answer: &Response) -> bool {
+    let mut cookies = answer.headers().get_all("set-cookie").iter();
+    answer.status() == StatusCode::SEE_OTHER
+        && cookies.any(|cookie| cookie.to_str().is_ok_and(|cookie| cookie.contains(TOLD)))
+}
+
 /// A browser with a cookie jar. It follows the redirect to the page that tells how a form ended, and no other.
 pub struct Browser {
     pub base: String,
@@ -693,9 +700,7 @@ impl Browser {
     /// Posts a form as a browser on one of our pages would.
     pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let answer = self.post_alone(path, fields).await;
-        let mut cookies = answer.headers().get_all("set-cookie").iter();
-        let tells = cookies.any(|cookie| cookie.to_str().is_ok_and(|cookie| cookie.contains(TOLD)));
-        if answer.status() != StatusCode::SEE_OTHER || !tells {
+        if !tells_once(&answer) {
             return answer;
         }
         let page = format!("{}{}", self.base, answer.headers()["location"].to_str().unwrap());

@@ -11,6 +11,7 @@ use wiremock::{Request, Respond, ResponseTemplate};
 
 use crate::mcp::{CURRENT, message};
 use crate::server::Home;
+use crate::support::tells_once;
 
 /// An endpoint that repeats all it was sent, in ever new ways of failing.
 #[derive(Default)]
@@ -137,7 +138,11 @@ impl Everything {
     }
 
     pub(super) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
-        self.note(self.send(path, fields).await).await
+        let answer = self.send(path, fields).await;
+        match tells_once(&answer) {
+            true => self.page(&header(&answer, "location")).await,
+            false => self.note(answer).await,
+        }
     }
 
     /// Read by the agent.
