@@ -21,7 +21,7 @@ pub async fn show(page: Page) -> Response {
     let found = redactor.overview(page.viewer.user_id).await.map_err(database);
     let form = page.form.clone();
     page.render(Section::Secrets, "Secrets", PATH, found, move |overview| {
-        view! { <Whole overview form=form.clone() /> }.into_any()
+        view! { <SecretsPage overview form=form.clone() /> }.into_any()
     })
     .await
 }
@@ -66,7 +66,7 @@ async fn apply(posted: &Submission, name: FormName, form: Result<SecretForm, Pro
 }
 
 #[component]
-fn Whole(overview: SecretOverview, form: FormState) -> impl IntoView {
+fn SecretsPage(overview: SecretOverview, form: FormState) -> impl IntoView {
     view! {
         <div class="column page">
             <h1>"Secrets"</h1>
