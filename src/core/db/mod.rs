@@ -234,7 +234,7 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
         }
         other => DatabaseError::Migrate(other),
     })?;
-    if is_distributed && store::count_migrations(&mut owner).await? > before {
+    if before > 0 && store::count_migrations(&mut owner).await? > before {
         citus::adapt_functions(&mut owner).await?;
     }
     owner.close().await?;

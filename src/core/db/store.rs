@@ -144,7 +144,12 @@ pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error>
         .await
 }
 
+/// 0 of an empty database.
 pub async fn count_migrations(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    let is_there = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+    if !sqlx::query_scalar(is_there).fetch_one(&mut *conn).await? {
+        return Ok(0);
+    }
     sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(conn).await
 }
 
