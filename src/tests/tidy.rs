@@ -389,7 +389,7 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const TESTS_ON_OWN_SERVERS_MAX: usize = 902;
+const TESTS_ON_OWN_SERVERS_MAX: usize = 903;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
 const LINES_OF_TESTS_MAX: usize = 49_650;
