@@ -96,7 +96,8 @@ def make_template(server, psql):
         rows.append(f"({version}, '{description.replace('_', ' ')}', true, '\\x{checksum}', 0)")
     note = f"INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES {', '.join(rows)}"
     ask("postgres", "-c", f"DROP DATABASE IF EXISTS {TEMPLATE}", "-c", f"CREATE DATABASE {TEMPLATE}")
-    ask(TEMPLATE, "-c", SETUP, *[word for path in files for word in ("-f", str(path))], "-c", note)
+    functions = sorted((REPO / "migrations/functions").glob("*.sql"))
+    ask(TEMPLATE, "-c", SETUP, *[word for path in files + functions for word in ("-f", str(path))], "-c", note)
     ask("postgres", "-c", f"COMMENT ON DATABASE {TEMPLATE} IS '{migrations}'")
 
 

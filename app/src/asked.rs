@@ -84,8 +84,8 @@ impl FromRequestParts<AppState> for Asked {
             Visitor::SignedIn(signed_in) => Some(signed_in.0.id),
             Visitor::Stranger => None,
         };
-        let (address, told) = asked_at(parts, state, user);
-        Ok(Self::new(state, visitor, told, address))
+        let (address, form) = asked_at(parts, state, user);
+        Ok(Self::new(state, visitor, form, address))
     }
 }
 
@@ -96,8 +96,8 @@ pub fn asked_at<'a>(
     user: Option<UserId>,
 ) -> (&'a str, FormState) {
     let address = parts.uri.path_and_query().map_or("/", |address| address.as_str());
-    let told = flash::take(state, user, address, &parts.headers);
-    (address, told.unwrap_or_default())
+    let form = flash::take(state, user, address, &parts.headers);
+    (address, form.unwrap_or_default())
 }
 
 /// The request whose page is being rendered.

@@ -317,7 +317,7 @@ pub fn tell(
     path: &str,
     page: &FormState,
 ) -> Option<Response> {
-    let cookie = flash::send(state, user, path, page).filter(|_| page.has_news())?;
+    let cookie = page.has_news().then(|| flash::send(state, user, path, page))??;
     Some(([(header::SET_COOKIE, cookie)], Redirect::to(path)).into_response())
 }
 

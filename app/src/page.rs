@@ -162,7 +162,7 @@ async fn document(
 ) -> Response {
     let state = asked.state.clone();
     let islands_built = state.site.islands_built;
-    let has_told = asked.form.has_news();
+    let has_flash = asked.form.has_news();
     let options = state.site.leptos.clone();
     let provide = move || {
         provide_context(asked.clone());
@@ -183,7 +183,7 @@ async fn document(
     let Ok(mut response) = rendered.await else {
         return broken();
     };
-    if has_told {
+    if has_flash {
         response.headers_mut().append(header::SET_COOKIE, flash::forget(&state));
     }
     match state.public_url.path() {

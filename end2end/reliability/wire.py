@@ -7,7 +7,7 @@ import json
 TIMEOUT_SECONDS = 40
 SIGN_INS_MAX = 40
 # The cookie with what a page tells once, after the redirect that answers a form.
-TOLD = "keepsake-told="
+FLASH = "keepsake-flash="
 
 
 class Lost(Exception):
@@ -44,7 +44,7 @@ class Connection:
         for line in head[1:-2]:
             name, _, value = line.partition(":")
             # Of several cookies one is told on a page's next view.
-            if name.lower() != "set-cookie" or TOLD not in got.get("set-cookie", ""):
+            if name.lower() != "set-cookie" or FLASH not in got.get("set-cookie", ""):
                 got[name.lower()] = value.strip()
         if got.get("transfer-encoding") == "chunked":
             content = await self._chunks(reader)
@@ -118,7 +118,7 @@ class Person:
             await self.sign_in()
         status, headers, body = await self._post(path, fields)
         told = headers.get("set-cookie", "").split(";")[0]
-        if status == 303 and TOLD in told:
+        if status == 303 and FLASH in told:
             cookies = ("Cookie", f"{self.cookie}; {told}")
             status, _, body = await self.connection.send("GET", headers["location"], b"", [cookies])
         return status, body

@@ -91,12 +91,19 @@ async fn a_migration_is_run_on_the_cluster() {
         // As a later migration makes it; no team is asked for here.
         "ALTER FUNCTION require_team_writes() SECURITY DEFINER",
         "DELETE FROM _sqlx_migrations WHERE version = 20261220000500",
+        "COMMENT ON FUNCTION current_user_id() IS 'of another version'",
+        // As clusters of 0.2.0 have it.
+        "ALTER FUNCTION require_session(bigint, bytea, boolean) OWNER TO CURRENT_USER",
     ] {
         app.sql(statement).run_all().await;
     }
     prepare(&app.options).await.unwrap();
-    let run_as_owner = "SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of', 'require_team_writes')";
-    assert_eq!(app.sql(run_as_owner).values::<bool>().await, [false; 3]);
+    let run_as_owner =
+        "SELECT prosecdef OR proowner <> 'keepsake_owner'::regrole FROM pg_proc
+         WHERE proname IN ('erase_session', 'has_words_of', 'require_session', 'require_session_itself', 'require_team_writes')";
+    assert_eq!(app.sql(run_as_owner).values::<bool>().await, [false; 5]);
+    let is_theirs = "SELECT prosrc LIKE '%require_session_itself%' FROM pg_proc WHERE proname = 'require_session'";
+    assert!(app.sql(is_theirs).value::<bool>().await);
 }
 
 #[tokio::test]

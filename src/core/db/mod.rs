@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod citus;
+mod functions;
 mod pool;
 mod pulse;
 mod store;
@@ -221,10 +222,7 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let is_distributed = citus::is_distributed(&mut owner).await?;
     let one_by_one = is_distributed.then(|| citus::one_by_one(&MIGRATIONS));
     let migrations = one_by_one.as_ref().unwrap_or(&MIGRATIONS);
-    let before = match is_distributed {
-        true => store::count_migrations(&mut owner).await?,
-        false => 0,
-    };
+    let is_cluster = is_distributed && store::count_migrations(&mut owner).await? > 0;
     migrations.run_direct(None, &mut owner, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => {
             match MIGRATIONS.iter().any(|ours| ours.version > version) {
@@ -234,9 +232,14 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
         }
         other => DatabaseError::Migrate(other),
     })?;
-    if before > 0 && store::count_migrations(&mut owner).await? > before {
-        citus::adapt_functions(&mut owner).await?;
+    if is_cluster {
+        citus::own_functions(&mut owner).await?;
     }
+    let mut tx = owner.begin().await?;
+    if functions::apply(&mut tx, is_distributed).await? && is_cluster {
+        citus::adapt_functions(&mut tx).await?;
+    }
+    tx.commit().await?;
     owner.close().await?;
     Ok(())
 }

@@ -153,6 +153,35 @@ pub async fn count_migrations(conn: &mut PgConnection) -> Result<i64, sqlx::Erro
     sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(conn).await
 }
 
+/// Until the transaction ends.
+pub async fn lock_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql("SELECT pg_advisory_xact_lock(hashtext('keepsake functions'))")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What [`set_functions_version`] noted: in a comment, which goes with the functions wherever they are copied.
+pub async fn functions_version(conn: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar("SELECT obj_description('current_user_id'::regproc, 'pg_proc')")
+        .fetch_one(conn)
+        .await
+}
+
+pub async fn set_functions_version(
+    conn: &mut PgConnection,
+    version: &str,
+) -> Result<(), sqlx::Error> {
+    let note = format!("COMMENT ON FUNCTION current_user_id() IS '{version}'");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(note)).execute(conn).await?;
+    Ok(())
+}
+
+pub async fn replace_functions(conn: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(conn).await?;
+    Ok(())
+}
+
 // Statements at the start of a transaction; see the migration `actors`. Numbers, hexadecimal digits and our own date format
 // need no escaping.
 

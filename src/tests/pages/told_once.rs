@@ -19,7 +19,7 @@ async fn a_new_token_waits_sealed_for_one_view_of_its_page_by_its_person_within_
         made.headers()["set-cookie"].to_str().unwrap().to_owned()
     };
     let cookie = make().await;
-    for part in ["keepsake-told=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=60"] {
+    for part in ["keepsake-flash=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=60"] {
         assert!(cookie.contains(part), "{part}: {cookie}");
     }
     let is_told = async || browser.look("/agents").await.contains("Copy it now");

@@ -4,14 +4,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
 
+use keepsake::db::prepare;
 use serde_json::Value;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
 use crate::support::Sql as _;
-use crate::support::empty_database;
+use crate::support::{empty_database, fresh_database};
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
@@ -170,7 +172,7 @@ async fn owner_of(options: &PgConnectOptions) -> PgConnection {
 #[tokio::test]
 async fn every_released_schema_goes_forward_with_its_rows() {
     // Whoever comes first makes the roles.
-    crate::support::fresh_database().await;
+    fresh_database().await;
     let versions: Vec<i64> = MIGRATIONS.iter().map(|m| m.version).collect();
     assert!(versions.len() >= 5, "{versions:?}");
     for released in &versions {
@@ -185,7 +187,7 @@ async fn every_released_schema_goes_forward_with_its_rows() {
         owner.close().await.unwrap();
 
         // As a newer program does it at its start.
-        keepsake::db::prepare(&options).await.unwrap();
+        prepare(&options).await.unwrap();
 
         let mut owner = PgConnection::connect_with(&options).await.unwrap();
         let after = rows(&mut owner).await;
@@ -198,6 +200,33 @@ async fn every_released_schema_goes_forward_with_its_rows() {
             }
         }
     }
+}
+
+/// Where the database has those of another version, they are replaced, by one of the servers that start at once.
+#[tokio::test]
+async fn functions_are_those_of_the_files() {
+    let options = fresh_database().await;
+    let mut owner = PgConnection::connect_with(&options).await.unwrap();
+    let own =
+        "SELECT proname::text FROM pg_proc WHERE proowner = 'keepsake_owner'::regrole ORDER BY 1";
+    let mut in_files = Vec::new();
+    for entry in fs::read_dir("migrations/functions").unwrap() {
+        let sql = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let found = sql.split("CREATE OR REPLACE FUNCTION ").skip(1);
+        in_files.extend(found.map(|rest| rest.split('(').next().unwrap().to_owned()));
+    }
+    in_files.sort_unstable();
+    assert_eq!(owner.sql(own).values::<String>().await, in_files);
+
+    let other = "CREATE OR REPLACE FUNCTION is_over(valid_until timestamptz, at timestamptz) RETURNS boolean LANGUAGE sql AS 'SELECT true'";
+    owner.sql(other).run_all().await;
+    let is_other = "SELECT is_over('2026-12-01', '2026-11-01')";
+    prepare(&options).await.unwrap();
+    assert!(owner.sql(is_other).value::<bool>().await);
+    owner.sql("COMMENT ON FUNCTION current_user_id() IS 'of another version'").run_all().await;
+    let (one, two) = tokio::join!(prepare(&options), prepare(&options));
+    one.and(two).unwrap();
+    assert!(!owner.sql(is_other).value::<bool>().await);
 }
 
 /// Columns of what a process had in hand, which no newer one goes on with.

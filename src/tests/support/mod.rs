@@ -657,13 +657,13 @@ pub fn without_marks(page: &str) -> String {
 }
 
 /// The cookie with what a page tells once, after the redirect that answers a form.
-const TOLD: &str = "keepsake-told=";
+const FLASH: &str = "keepsake-flash=";
 
 /// Whether a form is answered by a redirect to a page that tells how it ended.
 pub fn tells_once(answer: &Response) -> bool {
     let mut cookies = answer.headers().get_all("set-cookie").iter();
     answer.status() == StatusCode::SEE_OTHER
-        && cookies.any(|cookie| cookie.to_str().is_ok_and(|cookie| cookie.contains(TOLD)))
+        && cookies.any(|cookie| cookie.to_str().is_ok_and(|cookie| cookie.contains(FLASH)))
 }
 
 /// A browser with a cookie jar. It follows the redirect to the page that tells how a form ended, and no other.

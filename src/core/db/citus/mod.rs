@@ -4,8 +4,10 @@
 mod statements;
 mod store;
 
-pub use statements::one_by_one;
-pub use store::{NOT_DISTRIBUTED, is_distributed, set_for_database, skip_generic_plans};
+pub use statements::{block_of, one_by_one};
+pub use store::{
+    NOT_DISTRIBUTED, is_distributed, own_functions, set_for_database, skip_generic_plans,
+};
 
 use std::fmt;
 use std::str::FromStr;
@@ -148,12 +150,10 @@ async fn distribute_tables(conn: &mut PgConnection) -> Result<i64, CitusError> {
     Ok(tables)
 }
 
-/// The functions of migrations that were run on the cluster, as they are there.
+/// The functions that were created or replaced on the cluster, as they are there. In a transaction.
 pub(super) async fn adapt_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    let mut tx = conn.begin().await?;
-    store::adapt_functions(&mut tx).await?;
-    store::distribute_functions(&mut tx).await?;
-    tx.commit().await
+    store::adapt_functions(conn).await?;
+    store::distribute_functions(conn).await
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ pub fn one_by_one(migrator: &Migrator) -> Migrator {
     Migrator::with_migrations(migrations.collect())
 }
 
-fn block_of(sql: &str) -> String {
+/// One block that executes the statements one by one.
+pub fn block_of(sql: &str) -> String {
     let mut block = "DO $migration$ BEGIN\n".to_owned();
     for statement in statements(sql) {
         // Writing to a `String` cannot fail.

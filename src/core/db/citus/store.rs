@@ -139,7 +139,58 @@ pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error
 pub async fn adapt_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     know_nothing_lent(conn).await?;
     tell_workers(conn).await?;
+    wrap_require_session(conn).await?;
     let_app_role_call(conn).await
+}
+
+/// The system role locks an admin's row itself: it would wait for the lock of another role for ever.
+async fn wrap_require_session(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "DO $do$
+         BEGIN
+             IF NOT (SELECT prosecdef FROM pg_proc WHERE oid = 'require_session'::regproc) THEN
+                 RETURN; -- It is the wrapper.
+             ELSIF to_regproc('require_session_as_owner') IS NULL THEN
+                 ALTER FUNCTION require_session(bigint, bytea, boolean) RENAME TO require_session_as_owner;
+             ELSE
+                 EXECUTE replace(pg_get_functiondef('require_session'::regproc), '.require_session(', '.require_session_as_owner(');
+             END IF;
+             EXECUTE replace(replace(pg_get_functiondef('require_session_as_owner'::regproc), '.require_session_as_owner(',
+                                     '.require_session_itself('), ' SECURITY DEFINER', '');
+             CREATE OR REPLACE FUNCTION require_session(account bigint, session bytea, is_admin_act boolean) RETURNS void
+                 LANGUAGE plpgsql VOLATILE AS $$
+             BEGIN
+                 IF current_user = 'keepsake_system' THEN
+                     PERFORM require_session_itself(account, session, is_admin_act);
+                 ELSE
+                     PERFORM require_session_as_owner(account, session, is_admin_act);
+                 END IF;
+             END $$;
+             ALTER FUNCTION require_session(bigint, bytea, boolean) OWNER TO keepsake_owner;
+             ALTER FUNCTION require_session_itself(bigint, bytea, boolean) OWNER TO keepsake_owner;
+         END $do$",
+    )
+    .await
+}
+
+/// Clusters of earlier versions have these as whoever distributed them, as whom this asks.
+pub async fn own_functions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "SET ROLE NONE;
+         DO $$
+         DECLARE
+             one regprocedure;
+         BEGIN
+             FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proowner <> 'keepsake_owner'::regrole
+                            AND proname IN ('require_session', 'require_session_itself') LOOP
+                 EXECUTE format('ALTER FUNCTION %s OWNER TO keepsake_owner', one);
+             END LOOP;
+         END $$;
+         SET ROLE keepsake_owner",
+    )
+    .await
 }
 
 /// A migration that changes the columns of one of these changes them here.
@@ -225,22 +276,7 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
          GRANT UPDATE (item_ids, query) ON activity TO keepsake_app;
          GRANT UPDATE (was_superseded_by) ON memory_item_events TO keepsake_app;
          CREATE POLICY tenant ON erasure_receipts FOR INSERT TO keepsake_app WITH CHECK (user_id = current_user_id());
-         GRANT INSERT ON erasure_receipts TO keepsake_app;
-         -- The system role locks an admin's row itself: it would wait for the lock of another role for ever.
-         DO $$ BEGIN
-             EXECUTE replace(replace(pg_get_functiondef('require_session'::regproc), '.require_session(', '.require_session_itself('),
-                             ' SECURITY DEFINER', '');
-         END $$;
-         ALTER FUNCTION require_session(bigint, bytea, boolean) RENAME TO require_session_as_owner;
-         CREATE FUNCTION require_session(account bigint, session bytea, is_admin_act boolean) RETURNS void
-             LANGUAGE plpgsql VOLATILE AS $$
-         BEGIN
-             IF current_user = 'keepsake_system' THEN
-                 PERFORM require_session_itself(account, session, is_admin_act);
-             ELSE
-                 PERFORM require_session_as_owner(account, session, is_admin_act);
-             END IF;
-         END $$",
+         GRANT INSERT ON erasure_receipts TO keepsake_app",
     )
     .await
 }
