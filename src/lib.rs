@@ -18,7 +18,7 @@
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`services`] | one struct of the handles with which tools, jobs, pages and commands work; made once a process |
 //! | [`backup`] | backups of the whole database, nightly and by command: makes, verifies and restores them; `folder.rs` says which are kept (docs/backup.md) |
-//! | [`evaluation`] | measures how well search finds: `trial.rs` runs a data set in scratch accounts, `own.rs` measures a user's own memory, `asked/` measures the effect of a rebuild |
+//! | [`evaluation`] | measures how well search finds: `trial.rs` runs a data set in scratch accounts, `own.rs` measures a user's own memory, before and after a rebuild |
 //! | [`recall`] | adds memories to a prompt automatically: `trivial.rs` decides which messages need no search, `search/relevance.rs` how relevant each candidate is, `section.rs` writes the block (docs/recall.md) |
 //! | [`export`] | exports and imports a person's data, in small steps; `kinds.rs` lists the kinds of records, for both; `read.rs` parses a line |
 //! | [`erasure`] | permanently deletes one memory, one session, one document, or an account and everything in it, with a receipt; `about/` finds where something stands, and `chosen.rs` deletes what its person chose of it |
