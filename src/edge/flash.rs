@@ -45,7 +45,7 @@ pub fn send<T: Serialize>(
     let told = serde_json::to_string(&told).ok()?;
     let sealed = state.embeddings.sealer().seal(owner(user), &told).ok()?;
     let value = URL_SAFE_NO_PAD.encode(sealed);
-    (value.len() <= VALUE_BYTES_MAX).then(|| cookie(state, value, WAITS))
+    (value.len() <= VALUE_BYTES_MAX).then(|| cookie(state, value, WAITS))?
 }
 
 /// What waits for the page at this address. It is to be answered with [`forget`].
@@ -67,11 +67,11 @@ pub fn take<T: DeserializeOwned>(
 }
 
 /// The `Set-Cookie` that removes it.
-pub fn forget(state: &AppState) -> HeaderValue {
+pub fn forget(state: &AppState) -> Option<HeaderValue> {
     cookie(state, String::new(), Duration::ZERO)
 }
 
-fn cookie(state: &AppState, value: String, max_age: Duration) -> HeaderValue {
+fn cookie(state: &AppState, value: String, max_age: Duration) -> Option<HeaderValue> {
     let cookie = Cookie::build((cookie_name(state, NAME), value))
         .http_only(true)
         .secure(state.public_url.is_https())
@@ -79,6 +79,5 @@ fn cookie(state: &AppState, value: String, max_age: Duration) -> HeaderValue {
         .path(cookie_path(state))
         .max_age(max_age)
         .build();
-    // Of letters, digits and the names above.
-    HeaderValue::from_str(&cookie.to_string()).unwrap_or(HeaderValue::from_static(""))
+    HeaderValue::try_from(cookie.to_string()).ok()
 }
