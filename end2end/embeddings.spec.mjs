@@ -97,23 +97,6 @@ async function embeddings(t, { javaScriptEnabled }) {
     assert.ok(!(await page.content()).includes("sk-never-shown"));
   });
 
-  await step("asked for, what the rebuild changed is measured with both models, and shown", async () => {
-    endpoint.state.delayMs = 0;
-    await page.goto(settings);
-    const measured = page.locator("[data-live=measured]");
-    await measured.getByRole("heading", { name: "Measure the effect of this change?" }).waitFor();
-    await measured.getByText(/About \d+ questions, and about \d+ tokens at each of the two embedding models/).waitFor();
-    assert.equal(await measured.locator("table").count(), 0);
-    await page.locator("#measure").click();
-    await page.waitForURL(settings);
-    await until("the figures", async () => (await measured.locator("table").count()) > 0);
-    await measured.getByText("Your endpoint · first-model").waitFor();
-    await measured.getByText("Builtin model").waitFor();
-    const rows = await measured.locator("tbody tr:has(td)").allInnerTexts();
-    assert.equal(rows.length, 6);
-    for (const row of rows) assert.match(row, /\d+ %\s+\d+ %$/);
-  });
-
   await step("Cancel leaves what serves as it was", async () => {
     endpoint.state.delayMs = 1_000;
     await fill("second-model");

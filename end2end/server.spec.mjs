@@ -7,7 +7,7 @@ import { EMAIL, acceptInvitation, awake, lookAt, makeAgent, mark, problems, sign
 import { remember, walk } from "./keyboard.mjs";
 import { islandsMissing, startServer } from "./server.mjs";
 
-const JOBS = 22;
+const JOBS = 21;
 
 test("what is of the whole server", async (t) => {
   const server = await startServer("the first account is made here; jobs are paused, the browser is made read-only, backups are counted");

@@ -167,33 +167,29 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
         };
         let now = evaluation.measure(user, tell).await;
         bar.finish_and_clear();
-        let (now, rebuilt) = (now?, evaluation.latest(user).await?);
+        let now = now?;
+        // Both are what was measured now; without the old embeddings nothing is known of the rebuild.
+        let rebuilt = now.before.as_ref().map(|_| measurement(&now));
         match as_json {
-            true => println!(
-                "{}",
-                json!({ "now": measurement(&now), "last_rebuild": rebuilt.as_ref().map(measurement) })
-            ),
-            false => print!("{}", own_table(&now, rebuilt.as_ref())),
+            true => println!("{}", json!({ "now": measurement(&now), "last_rebuild": rebuilt })),
+            false => print!("{}", own_table(&now)),
         }
         Ok(())
     })
     .await
 }
 
-fn own_table(now: &Measurement, rebuilt: Option<&Measurement>) -> String {
+fn own_table(now: &Measurement) -> String {
     let mut table = format!("{:34} questions", "");
     for cutoff in CUTOFFS {
         table += &format!(" {:>9}", format!("found@{cutoff}"));
     }
     table += "   by meaning alone\n";
     table += &own_row("now", now.asked, &now.now);
-    let Some(rebuilt) = rebuilt else {
-        return table + "No rebuild has been measured yet.\n";
-    };
-    if let Some(before) = &rebuilt.before {
-        table += &own_row("before the last rebuild", rebuilt.asked, before);
+    match &now.before {
+        Some(before) => table + &own_row("before the last rebuild", now.asked, before),
+        None => table + "The old embeddings of a rebuild are measured for a day after it.\n",
     }
-    table + &own_row("after the last rebuild", rebuilt.asked, &rebuilt.now)
 }
 
 fn own_row(when: &str, asked: AskedCounts, scores: &SideScores) -> String {

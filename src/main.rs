@@ -87,7 +87,8 @@ A data set has one line per item, {\"id\": \"1\", \"content\": \"Anna drinks gre
 temporary accounts, which are deleted at the end, and searched as agents search.
 
 For an account, questions are made from its own memories (and by its chat model, if there is one, at its cost).
-Measured are what search finds now and what the last rebuild changed. No result is stored.";
+Measured are what search finds now and, for a day after a rebuild, what it found with the old embeddings. No result
+is stored.";
 
 const EXPORT: &str = "Example:
   keepsake export --email anna@example.com > memory.jsonl

@@ -10,8 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Saved, Texts};
-use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
+use keepsake::evaluation::EvaluationError;
 use keepsake::evaluation::model::MeasurementTokens;
+use keepsake::input::sentence;
 use keepsake::jobs::{self, Runner};
 use keepsake::queue;
 use keepsake::services::Services;
@@ -53,7 +54,7 @@ async fn start_and_wait(services: &Services, user: UserId) -> anyhow::Result<boo
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = run_job(services, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
+        worked = embed(services, user) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -71,20 +72,15 @@ async fn start_and_wait(services: &Services, user: UserId) -> anyhow::Result<boo
     Ok(true)
 }
 
-/// Runs one job of the user until `until` completes. If a server holds the job's lease, this process only
+/// Runs the user's embedding job until the rebuild ends. If a server holds the job's lease, this process only
 /// waits.
-async fn run_job<T>(
-    services: &Services,
-    user: UserId,
-    job: &str,
-    until: impl Future<Output = anyhow::Result<T>>,
-) -> anyhow::Result<T> {
+async fn embed(services: &Services, user: UserId) -> anyhow::Result<()> {
     let (_stop, stopped) = watch::channel(false);
-    let job = jobs::find(job).context("there is no such job")?;
+    let job = jobs::find(queue::EMBED).context("there is no such job")?;
     let runner = Runner::new(services.for_jobs(), stopped).of(&[job], Some(user));
     tokio::select! {
         () = jobs::work(runner) => bail!("the worker stopped unexpectedly"),
-        ended = until => ended,
+        ended = until_rebuilt(&services.embeddings, user) => ended,
     }
 }
 
@@ -123,37 +119,22 @@ async fn show(
     }
 }
 
-/// Runs the page's evaluation job, in a running server or here.
+/// With the old embeddings, if they are still there, and the new ones.
 async fn measure(services: &Services, user: UserId) -> anyhow::Result<()> {
-    let evaluation = &services.evaluation;
-    match evaluation.ask_for(user).await? {
-        RequestOutcome::Begun | RequestOutcome::UnderWay => {}
-        answer => {
-            println!("{}", answer.sentence());
-            return Ok(());
-        }
-    }
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos} of {len} answers")?);
-    let until_measured = async {
-        loop {
-            match evaluation.standing(user).await? {
-                MeasurementState::UnderWay { answers, total } => {
-                    bar.set_length(total.unsigned_abs());
-                    bar.set_position(answers.unsigned_abs());
-                }
-                ended => return anyhow::Ok(ended),
-            }
-            tokio::time::sleep(SHOWN_EVERY).await;
-        }
+    let tell = |done: usize, of: usize| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
     };
-    let ended = run_job(services, user, queue::EVALUATE, until_measured).await?;
+    let measured = services.for_jobs().evaluation.measure(user, tell).await;
     bar.finish_and_clear();
-    if let MeasurementState::GivenUp(why) = ended {
-        bail!("nothing was measured: {why}");
-    }
-    let Some(measured) = evaluation.latest(user).await? else {
-        return Ok(());
+    let measured = match measured {
+        Err(few @ EvaluationError::TooFew { .. }) => {
+            println!("{}", sentence(&few.to_string()));
+            return Ok(());
+        }
+        measured => measured?,
     };
     let [.., found] = measured.now.found;
     let of = measured.asked.questions;

@@ -29,7 +29,7 @@ use crate::db::actor;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
 use crate::nowhere::{not_found_for, refused};
-use crate::page::Page;
+use crate::page::{Asked, Page};
 use crate::redaction::TextDoor;
 use crate::tools::ToolError;
 
@@ -310,6 +310,22 @@ pub async fn respond<F: Future<Output = Response>>(
     }
 }
 
+/// The response to a form of a stranger: what the attempt made of it, or the page at `path` again, made by `show`.
+pub async fn respond_to_stranger<F: Future<Output = Response>>(
+    show: impl FnOnce(Asked) -> F,
+    state: &AppState,
+    path: &str,
+    name: FormName,
+    form: &Form,
+    attempt: Result<Response, Problem>,
+) -> Response {
+    let show = |page| show(Asked::new(state, Visitor::Stranger, page, path));
+    match attempt {
+        Ok(response) => response,
+        Err(problem) => again(show, name, form, problem).await,
+    }
+}
+
 /// The redirect to the page at `path`, which tells once that something was done. `None`: nothing was, or it is too long.
 pub fn tell(
     state: &AppState,
@@ -322,7 +338,7 @@ pub fn tell(
 }
 
 /// The page of a form that failed, with `Retry-After` if there is one.
-pub async fn again<F: Future<Output = Response>>(
+async fn again<F: Future<Output = Response>>(
     show: impl FnOnce(FormState) -> F,
     name: FormName,
     form: &Form,

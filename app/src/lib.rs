@@ -48,8 +48,8 @@ pub use {
 #[cfg(feature = "ssr")]
 use keepsake_core::{
     accounts, activity, backup, clock, consolidation, containment, db, documents, embedding,
-    entities, erasure, evaluation, export, input, jobs, memories, providers, queue, quota,
-    redaction, search, services, sessions, tools, webhooks,
+    entities, erasure, export, input, jobs, memories, providers, queue, quota, redaction, search,
+    services, sessions, tools, webhooks,
 };
 
 /// What the browser runs once the module is loaded: the islands alone wake up.

@@ -183,8 +183,8 @@ async fn document(
     let Ok(mut response) = rendered.await else {
         return broken();
     };
-    if has_flash {
-        response.headers_mut().append(header::SET_COOKIE, flash::forget(&state));
+    if has_flash && let Some(cookie) = flash::forget(&state) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     match state.public_url.path() {
         "" => response,

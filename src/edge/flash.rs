@@ -45,7 +45,7 @@ pub fn send<T: Serialize>(
     let flash = serde_json::to_string(&flash).ok()?;
     let sealed = state.embeddings.sealer().seal(owner(user), &flash).ok()?;
     let value = URL_SAFE_NO_PAD.encode(sealed);
-    (value.len() <= VALUE_BYTES_MAX).then(|| cookie(state, value, WAITS))
+    (value.len() <= VALUE_BYTES_MAX).then(|| cookie(state, value, WAITS))?
 }
 
 /// What waits for the page at this address: not for an island that fetches the same page at that moment. It is to be answered
@@ -71,11 +71,11 @@ pub fn take<T: DeserializeOwned>(
 }
 
 /// The `Set-Cookie` that removes it.
-pub fn forget(state: &AppState) -> HeaderValue {
+pub fn forget(state: &AppState) -> Option<HeaderValue> {
     cookie(state, String::new(), Duration::ZERO)
 }
 
-fn cookie(state: &AppState, value: String, max_age: Duration) -> HeaderValue {
+fn cookie(state: &AppState, value: String, max_age: Duration) -> Option<HeaderValue> {
     let cookie = Cookie::build((cookie_name(state, NAME), value))
         .http_only(true)
         .secure(state.public_url.is_https())
@@ -83,6 +83,5 @@ fn cookie(state: &AppState, value: String, max_age: Duration) -> HeaderValue {
         .path(cookie_path(state))
         .max_age(max_age)
         .build();
-    // Of letters, digits and the names above.
-    HeaderValue::from_str(&cookie.to_string()).unwrap_or(HeaderValue::from_static(""))
+    HeaderValue::try_from(cookie.to_string()).ok()
 }

@@ -171,7 +171,6 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "entities/upkeep/store.rs",
             "erasure/store.rs",
             "erasure/about/store.rs",
-            "evaluation/asked/store.rs",
             "evaluation/store.rs",
             "export/import/store.rs",
             "export/episodes/store.rs",

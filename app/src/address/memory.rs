@@ -119,11 +119,6 @@ impl MemoryFilters {
         written("/memory", query.finish())
     }
 
-    /// Themes are drawn as areas: not of another day, nor while something is searched.
-    pub fn shows_areas(&self) -> bool {
-        self.q.trim().is_empty() && self.day.is_today()
-    }
-
     pub fn has_type(&self, item_type: &str) -> bool {
         self.types.iter().any(|chosen| chosen == item_type)
     }

@@ -1,15 +1,12 @@
 //! The address of the timeline.
 
-/// What the address of `/timeline` says: `?day=2026-03-03&before=…&from=2026-03-01&until=2026-03-31`.
+/// What the address of `/timeline` says: `?day=2026-03-03&before=…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineFilters {
     /// Only this day.
     pub day: String,
     /// Where the stream goes on.
     pub before: String,
-    /// Two days that are compared.
-    pub from: String,
-    pub until: String,
 }
 
 impl TimelineFilters {
@@ -19,8 +16,6 @@ impl TimelineFilters {
             let field = match name.as_ref() {
                 "day" => &mut filters.day,
                 "before" => &mut filters.before,
-                "from" => &mut filters.from,
-                "until" => &mut filters.until,
                 _ => continue,
             };
             *field = value.trim().to_owned();

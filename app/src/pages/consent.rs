@@ -54,7 +54,10 @@ pub async fn show(page: Page) -> Response {
     });
     let mut response = shown.await;
     let_forms_leave(&mut response);
-    *response.status_mut() = status;
+    // Otherwise the page says why it could not be made.
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = status;
+    }
     response
 }
 

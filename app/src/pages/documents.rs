@@ -1,6 +1,7 @@
 //! Documents: the files that agents write, as a tree of folders; those that were deleted are folded below it.
 
 mod diff;
+mod manage;
 mod markdown;
 pub mod one;
 mod rendered;

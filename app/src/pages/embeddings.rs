@@ -2,7 +2,6 @@
 //! `data-live` are those that the island [`LiveProgress`] replaces while something is under way; the form is none of them, so
 //! that nothing that is typed is lost. An entered key is sealed or sent to the endpoint, and never part of a response.
 
-mod measured;
 pub mod post;
 mod status;
 
@@ -19,20 +18,17 @@ use crate::embedding::{EmbeddingOverview, Saved, Texts};
 use crate::endpoint::{
     EndpointView, embedding_endpoint_view, embeddings_beside, host_port, own, paused_reason,
 };
-use crate::evaluation::Measurement;
-use crate::evaluation::asked::{MeasurementState, RequestOutcome};
 use crate::forms::endpoint::{EndpointFields, fill, test};
 use crate::forms::{
     self, Attempt, Confirmation, Field, FormName, FormState, Outcome, Posted, Submission, done,
 };
 use crate::input::sentence;
 use crate::islands::LiveProgress;
-use crate::page::{Page, PageError, chat_error, database, embedding_error};
+use crate::page::{Page, PageError, chat_error, embedding_error};
 use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{self, Effective, EndpointForm, EndpointSettings, SpaceSettings};
 use crate::providers::{BuiltinFlaw, ProviderType};
 use crate::words;
-use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
 
 const PATH: &str = "/settings/embeddings";
@@ -62,9 +58,6 @@ struct EmbeddingsView {
     /// One sentence: why no vectors are being made right now.
     problem: Option<String>,
     own: EndpointView,
-    /// The last rebuild that was measured.
-    measured: Option<Measurement>,
-    measurement: MeasurementState,
 }
 
 impl EmbeddingsView {
@@ -73,16 +66,12 @@ impl EmbeddingsView {
         let overview = embeddings.overview(user).await;
         let chat = page.state.chat.overview(user).await;
         let (overview, chat) = (overview.map_err(embedding_error)?, chat.map_err(chat_error)?);
-        let measured = page.state.evaluation.latest(user).await;
-        let measurement = page.state.evaluation.standing(user).await;
         let (name, reason) = name_and_reason(&overview);
         Ok(Self {
             name,
             reason,
             problem: problem_of(&overview),
             own: own_view(&overview, &chat.settings.own),
-            measured: measured.map_err(database)?,
-            measurement: measurement.map_err(chat_error)?,
             overview,
         })
     }
@@ -114,7 +103,6 @@ impl EmbeddingsView {
         let overview = &self.overview;
         let is_making = || matches!(self.late(), Some(LateView::Making { .. }));
         overview.rebuild.is_some()
-            || matches!(self.measurement, MeasurementState::UnderWay { .. })
             || (overview.settings.enabled && (overview.counts.pending > 0 || is_making()))
     }
 }
@@ -211,7 +199,6 @@ pub enum EmbeddingsForm {
     Disable,
     Cancel,
     Retry,
-    Measure,
     Rebuild,
     EmbedKeys,
 }
@@ -267,13 +254,6 @@ async fn apply(posted: &Submission, form: Result<EmbeddingsForm, Problem>) -> At
             1 => "1 text will be embedded again.".to_owned(),
             many => format!("{} texts will be embedded again.", words::count(many as i64)),
         },
-        EmbeddingsForm::Measure => {
-            let evaluation = posted.state.for_jobs().evaluation;
-            match evaluation.ask_for(user).await? {
-                RequestOutcome::Begun => return Ok(Outcome::Redirect),
-                answer => answer.sentence().to_owned(),
-            }
-        }
         EmbeddingsForm::Rebuild => {
             embeddings.rebuild(user).await?;
             return Ok(Outcome::Redirect);
@@ -388,7 +368,6 @@ fn EmbeddingsPage(page: Arc<EmbeddingsView>, form: FormState, is_held: bool) -> 
                         }
                     })}
                 <div class="parts">
-                    <MeasuredPart page=page.clone() />
                     <Failures page=page.clone() />
                     <Switches page />
                 </div>

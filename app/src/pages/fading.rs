@@ -309,7 +309,7 @@ fn Speed(settings: FadingSettings, form: FormState) -> impl IntoView {
             <p class="hint">
                 "After its half-life without use a memory is half as strong. Instructions, reflections and confirmed memories never fade. You can set the half-life of one memory on its page, under Manage."
             </p>
-            <Curves threshold half_lives />
+            <p class="hint">{archived_unused(threshold, half_lives)}</p>
             <form class="stack" method="post" action=PATH>
                 <FormError
                     form=form.clone()
@@ -361,90 +361,20 @@ fn label_of(item_type: &str) -> &'static str {
 
 /// Of a memory as sure as most are.
 const CONFIDENCE: f64 = 0.7;
-const WIDTH: f64 = 400.0;
-const HEIGHT: f64 = 120.0;
-const LEFT: f64 = 40.0;
-const YEARS: [i64; 4] = [1, 2, 3, 4];
 
-/// Strength over four years without any use, a curve for each type.
-#[component]
-fn Curves(threshold: i64, half_lives: HalfLives) -> impl IntoView {
-    let days = 365.0 * YEARS.len() as f64;
-    let x = move |day: f64| LEFT + day / days * WIDTH;
-    let y = |strength: f64| HEIGHT * (1.0 - strength);
-    let limit = threshold as f64 / 100.0;
-    let mut said = Vec::new();
-    let curves = half_lives.iter().enumerate().map(|(n, (name, half_life))| {
-        let at = |day: f64| {
-            half_life.map_or(CONFIDENCE, |half| CONFIDENCE * 0.5_f64.powf(day / half as f64))
-        };
-        let points: Vec<String> = (0..=73)
-            .map(|step| f64::from(step) * days / 73.0)
-            .map(|day| format!("{:.1},{:.1}", x(day), y(at(day))))
-            .collect();
-        said.push(match half_life {
-            Some(half) => {
-                let ends = *half as f64 * (CONFIDENCE / limit).log2().max(0.0);
-                format!(
-                    "{} after {} days",
-                    label_of(name).to_lowercase(),
-                    count(ends.round() as i64)
-                )
+/// When a memory of each type is archived that nobody uses.
+fn archived_unused(threshold: i64, half_lives: HalfLives) -> String {
+    let halvings = (100.0 * CONFIDENCE / threshold as f64).log2().max(0.0);
+    let said = half_lives.map(|(name, half_life)| {
+        let name = label_of(name).to_lowercase();
+        match half_life {
+            Some(days) => {
+                format!("{name} after {} days", count((days as f64 * halvings).round() as i64))
             }
-            None => format!("{} never", label_of(name).to_lowercase()),
-        });
-        view! {
-            <g class=format!("curve curve-{n}")>
-                <title>{label_of(name)}</title>
-                <polyline points=points.join(" ") />
-            </g>
+            None => format!("{name} never"),
         }
     });
-    let curves = curves.collect_view();
-    let years = YEARS.map(|year| {
-        let at = x(365.0 * year as f64);
-        let label = if year == 1 { "1 year".to_owned() } else { year.to_string() };
-        view! {
-            <line class="grid" x1=at x2=at y1="0" y2=HEIGHT />
-            <text x=at y=HEIGHT + 14.0 text-anchor="end">
-                {label}
-            </text>
-        }
-    });
-    let said = format!("Archived without any use: {}.", said.join(", "));
-    let keys = half_lives.iter().enumerate().map(|(n, (name, _))| {
-        view! {
-            <li class=format!("key curve-{n}")>
-                <svg viewBox="0 0 16 8" width="16" height="8" aria-hidden="true">
-                    <polyline points="0,4 16,4" />
-                </svg>
-                {label_of(name)}
-            </li>
-        }
-    });
-    view! {
-        <figure class="curves">
-            <svg
-                viewBox=format!("0 -6 {} {}", LEFT + WIDTH + 4.0, HEIGHT + 24.0)
-                role="img"
-                aria-label=said.clone()
-            >
-                {years.collect_view()}
-                <line class="axis" x1=LEFT x2=LEFT + WIDTH y1=HEIGHT y2=HEIGHT />
-                <text x=LEFT - 6.0 y=y(CONFIDENCE) + 4.0 text-anchor="end">
-                    "70 %"
-                </text>
-                <text x=LEFT - 6.0 y=y(limit) + 4.0 text-anchor="end">
-                    {format!("{threshold} %")}
-                </text>
-                <line class="limit" x1=LEFT x2=LEFT + WIDTH y1=y(limit) y2=y(limit) />
-                {curves}
-            </svg>
-            <ul class="curve-keys">{keys.collect_view()}</ul>
-            <figcaption class="hint">{said}</figcaption>
-        </figure>
-    }
-    .into_any()
+    format!("Archived without any use: {}.", said.join(", "))
 }
 
 #[component]

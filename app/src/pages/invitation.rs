@@ -1,27 +1,27 @@
 //! Where an invitation's link leads: the invited person chooses a password, and
-//! an address unless the invitation is bound to one. A link that cannot be used
-//! says so in the same words, whatever the reason.
+//! an address unless the invitation is bound to one.
 
 use axum::extract::{Path, RawForm, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use keepsake_edge::AppState;
 use keepsake_edge::client::ClientAddress;
-use keepsake_edge::error::Problem;
-use keepsake_edge::visitor::Visitor;
 use leptos::prelude::*;
 use serde::Deserialize;
 use tower_sessions::Session;
 
+use super::link::{INVITATION_OVER, SIGN_IN, by_link, path_of, unusable};
 use super::login::remember;
 use crate::accounts::invitations::OpenInvitation;
 use crate::accounts::{AccountError, LinkToken, Password, Role};
-use crate::components::{self, FormError, Section, When, not_found};
-use crate::forms::{Field, Form, FormName, FormState, again};
+use crate::components::{self, FormError, Section, When};
+use crate::forms::{Field, Form, FormName, FormState, respond_to_stranger};
 use crate::page::{Asked, account_error};
+
+const PAGE: &str = "/invitation";
 
 pub async fn show(page: Asked) -> Response {
     let form = page.form.of(FormName::Invitation);
-    let path = format!("/invitation/{}", page.id());
+    let path = format!("{PAGE}/{}", page.id());
     let found = match LinkToken::parse(page.id()) {
         Some(token) => page.state.accounts.find_invitation(&token).await.map_err(account_error),
         None => Ok(None),
@@ -29,10 +29,7 @@ pub async fn show(page: Asked) -> Response {
     page.render(Section::Elsewhere, "Your invitation", path.clone(), found, move |invitation| {
         let body = match invitation {
             Some(invitation) => new_account(invitation, form.clone(), path.clone()).into_any(),
-            None => {
-                not_found();
-                unusable().into_any()
-            }
+            None => unusable(INVITATION_OVER, SIGN_IN),
         };
         view! { <div class="door">{body}</div> }.into_any()
     })
@@ -52,30 +49,18 @@ pub async fn accept(
     Path(token): Path<String>,
     body: RawForm,
 ) -> Response {
-    let fields = Form::parse(&body);
-    let token = LinkToken::parse(&token);
+    let (fields, token) = (Form::parse(&body), LinkToken::parse(&token));
     let attempt = async {
-        let form: InvitedForm = fields.read()?;
-        let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
-        let tries_at = token.clone().reveal();
-        state.throttles.admit_sign_in(&tries_at, address).await?;
+        let over = AccountError::InvitationOver;
+        let (form, token): (InvitedForm, _) =
+            by_link(&state, address, &fields, token.as_ref(), over).await?;
         let password = Password::parse_new("password", &form.password)?;
-        let accounts = &state.accounts;
-        let made = accounts.accept_invitation(token, &form.email, password);
-        let user = made.await?;
+        let user = state.accounts.accept_invitation(token, &form.email, password).await?;
         remember(&state, &session, user).await?;
-        Ok::<_, Problem>(())
+        Ok(Redirect::to("/memory").into_response())
     };
-    let problem = match attempt.await {
-        Ok(()) => return Redirect::to("/memory").into_response(),
-        Err(problem) => problem,
-    };
-    let path = match token {
-        Some(token) => format!("/invitation/{}", token.reveal()),
-        None => "/invitation/unknown".to_owned(),
-    };
-    let show = |form| show(Asked::new(&state, Visitor::Stranger, form, &path));
-    again(show, FormName::Invitation, &fields, problem).await
+    let (attempt, path) = (attempt.await, path_of(PAGE, token.as_ref()));
+    respond_to_stranger(show, &state, &path, FormName::Invitation, &fields, attempt).await
 }
 
 fn new_account(invitation: OpenInvitation, form: FormState, path: String) -> impl IntoView {
@@ -117,19 +102,6 @@ fn new_account(invitation: OpenInvitation, form: FormState, path: String) -> imp
             </button>
         </form>
         <p class="hint">"The link works once, and expires " <When at=invitation.expires_at /> "."</p>
-    }
-    .into_any()
-}
-
-fn unusable() -> impl IntoView {
-    view! {
-        <h1>"This invitation cannot be used"</h1>
-        <p class="lead">
-            "It was already used or revoked, is older than 7 days, or its address is incomplete. Ask the person who invited you for a new one."
-        </p>
-        <p>
-            <a href="/login">"Sign in"</a>
-        </p>
     }
     .into_any()
 }

@@ -1,30 +1,30 @@
 //! Where an invitation to a team leads: who invites, what joining means, and which agent is to join. Whoever opens it is signed
-//! in; a link that cannot be used says so in the same words, whatever the reason.
+//! in.
 
 use axum::response::{IntoResponse, Redirect, Response};
 use keepsake_edge::error::Problem;
 use leptos::prelude::*;
 use serde::Deserialize;
 
+use super::link::{INVITATION_OVER, path_of, unusable};
 use crate::accounts::teams::InvitationSender;
 use crate::accounts::{AccountError, AgentId, LinkToken};
-use crate::components::{FormError, Section, not_found};
+use crate::components::{FormError, Section};
 use crate::forms::{Field, FormName, FormState, Posted, parse_id};
 use crate::page::{Page, account_error};
 
+const PAGE: &str = "/team";
+
 pub async fn show(page: Page) -> Response {
     let form = page.form.of(FormName::Join);
-    let path = format!("/team/{}", page.id());
+    let path = format!("{PAGE}/{}", page.id());
     let found = load(&page).await.map_err(account_error);
     page.render(Section::Agents, "Join a team", path.clone(), found, move |found| {
         let body = match found {
             Some((sender, agents)) => {
                 invitation(sender, agents, form.clone(), path.clone()).into_any()
             }
-            None => {
-                not_found();
-                unusable().into_any()
-            }
+            None => unusable(INVITATION_OVER, ("/agents", "Agents & tokens")),
         };
         view! { <div class="page">{body}</div> }.into_any()
     })
@@ -64,10 +64,7 @@ pub async fn join(Posted(posted, form): Posted<JoinForm>) -> Response {
         Ok(AgentId(id)) => return Redirect::to(&format!("/agents#agent-{id}")).into_response(),
         Err(problem) => problem,
     };
-    let path = match token {
-        Some(token) => format!("/team/{}", token.reveal()),
-        None => "/team/unknown".to_owned(),
-    };
+    let path = path_of(PAGE, token.as_ref());
     posted.respond(show, &path, FormName::Join, Err(problem)).await
 }
 
@@ -128,17 +125,6 @@ fn invitation(
             <li>"Both of you can end this at any time on the page Agents & tokens. It takes effect at once."</li>
         </ul>
         {choice}
-    }
-    .into_any()
-}
-
-fn unusable() -> impl IntoView {
-    view! {
-        <h1>"This invitation cannot be used"</h1>
-        <p class="lead">
-            "It was already used or revoked, is older than 7 days, or its address is incomplete. Ask the person who invited you for a new one."
-        </p>
-        <p><a href="/agents">"Agents & tokens"</a></p>
     }
     .into_any()
 }

@@ -2,6 +2,8 @@
 //! these is offered is the server's to say; where to go afterwards travels in
 //! a hidden field.
 
+use std::net::IpAddr;
+
 use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -17,7 +19,7 @@ use tower_sessions::Session;
 use crate::accounts::{AccountError, Email, Password, SignUpState, UserId};
 use crate::components::{self, Done, FormError, Section};
 use crate::db::actor;
-use crate::forms::{Field, Form, FormName, FormState, again};
+use crate::forms::{Field, Form, FormName, FormState, respond_to_stranger};
 use crate::page::{Asked, account_error};
 
 const PATH: &str = "/login";
@@ -53,22 +55,17 @@ pub async fn sign_in(
 ) -> Response {
     let fields = Form::parse(&body);
     let attempt = async {
-        let form: SignInForm = fields.read()?;
-        let email = Email::parse(&form.email)?;
-        state.throttles.admit_sign_in(email.as_str(), address).await?;
-        let password = Password::to_compare(&form.password);
-        let verified = state.accounts.sign_in(&email, password).await?;
+        let (form, email) = admitted(&state, address, &fields).await?;
+        let verified = state.accounts.sign_in(&email, Password::to_compare(&form.password)).await?;
         remember(&state, &session, verified.user).await?;
         if state.accounts.finish_sign_in(&verified).await? {
-            return Ok(form);
+            return Ok(Redirect::to(local_path(&form.next)).into_response());
         }
         session.flush().await.map_err(unreachable)?;
         Err(Problem::from(AccountError::WrongPassword))
     };
-    match attempt.await {
-        Ok(form) => Redirect::to(local_path(&form.next)).into_response(),
-        Err(problem) => show_again(&state, FormName::Login, &fields, problem).await,
-    }
+    let attempt = attempt.await;
+    respond_to_stranger(show, &state, PATH, FormName::Login, &fields, attempt).await
 }
 
 pub async fn sign_up(
@@ -79,33 +76,26 @@ pub async fn sign_up(
 ) -> Response {
     let fields = Form::parse(&body);
     let attempt = async {
-        let form: SignInForm = fields.read()?;
-        let email = Email::parse(&form.email)?;
-        state.throttles.admit_sign_in(email.as_str(), address).await?;
+        let (form, email) = admitted(&state, address, &fields).await?;
         let password = Password::parse_new("password", &form.password)?;
         let user = state.accounts.sign_up(&email, password).await?;
-        Ok::<_, Problem>((user, form.next))
-    };
-    let created = attempt.await;
-    let name = match &created {
-        Err(problem) if problem.code != "sign_up_closed" => FormName::SignUp,
-        // If sign-up is closed, its form is not on the page.
-        _ => FormName::Login,
-    };
-    let enter = async {
-        let (user, next) = created?;
         remember(&state, &session, user).await?;
-        Ok(next)
+        Ok(Redirect::to(local_path(&form.next)).into_response())
     };
-    match enter.await {
-        Ok(next) => Redirect::to(local_path(&next)).into_response(),
-        Err(problem) => show_again(&state, name, &fields, problem).await,
-    }
+    let attempt = attempt.await;
+    respond_to_stranger(show, &state, PATH, FormName::SignUp, &fields, attempt).await
 }
 
-async fn show_again(state: &AppState, name: FormName, fields: &Form, problem: Problem) -> Response {
-    let show = |form| show(Asked::new(state, Visitor::Stranger, form, PATH));
-    again(show, name, fields, problem).await
+/// What was posted, if this address may try it now.
+async fn admitted(
+    state: &AppState,
+    address: IpAddr,
+    fields: &Form,
+) -> Result<(SignInForm, Email), Problem> {
+    let form: SignInForm = fields.read()?;
+    let email = Email::parse(&form.email)?;
+    state.throttles.admit_sign_in(email.as_str(), address).await?;
+    Ok((form, email))
 }
 
 pub async fn sign_out(session: Session) -> Response {
@@ -148,19 +138,21 @@ fn local_path(next: &str) -> &str {
 fn offered(offer: SignUpState, form: FormState, next: String) -> impl IntoView {
     let sign_in = form.of(FormName::Login);
     let sign_up = form.of(FormName::SignUp);
+    let is_untouched = sign_up.error.is_none();
     match offer {
         SignUpState { is_open: true, is_first: true, has_accounts: false } => view! {
             <h1>"Welcome to Keepsake"</h1>
             <p class="lead">
                 "This server stores what your agents learn about you, and shows you all of it. Nobody has an account yet. The first account is the admin."
             </p>
-            {account_form(sign_up, next, "Create the admin account", true)}
+            {account_form(sign_up, next, "Create the admin account", is_untouched)}
         }
         .into_any(),
         SignUpState { is_open: false, .. } => view! {
             <h1>"Sign in"</h1>
             <p class="lead">"To read what your agents remember about you."</p>
-            {sign_in_form(sign_in, next)}
+            // A sign-up that was refused, or has closed it, tells so here.
+            {sign_in_form(FormState { form: Some(FormName::Login), ..form }, next)}
             <p class="hint">
                 "No account? The server's operator creates one with " <code>"keepsake user create"</code>
                 ". Forgot your password? An admin can create a link that sets a new one."
@@ -188,36 +180,24 @@ fn offered(offer: SignUpState, form: FormState, next: String) -> impl IntoView {
 }
 
 fn sign_in_form(form: FormState, next: String) -> impl IntoView {
+    let autofocus = form.error.is_none();
     view! {
         <Done form=form.clone() />
-        <form class="stack" method="post" action="/login">
-            <FormError form=form.clone() fields=&["email", "password"] />
-            <input type="hidden" name="next" value=next />
-            <components::Field
-                form=form.clone()
-                name="email"
-                label="E-mail address"
-                kind="email"
-                autocomplete="username"
-                autofocus=form.error.is_none()
-            />
-            <components::Password form name="password" label="Password" />
-            <button class="primary wide" type="submit">
-                "Sign in"
-            </button>
-        </form>
+        {account_form(form, next, "Sign in", autofocus)}
     }
     .into_any()
 }
 
+/// Signs in or makes an account, as the form is named.
 fn account_form(
     form: FormState,
     next: String,
     action: &'static str,
     autofocus: bool,
 ) -> impl IntoView {
+    let is_new = form.form == Some(FormName::SignUp);
     view! {
-        <form class="stack" method="post" action="/signup">
+        <form class="stack" method="post" action=if is_new { "/signup" } else { PATH }>
             <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />
             <components::Field
@@ -226,9 +206,9 @@ fn account_form(
                 label="E-mail address"
                 kind="email"
                 autocomplete="username"
-                autofocus=autofocus && form.error.is_none()
+                autofocus
             />
-            <components::Password form name="password" label="Password" new=true />
+            <components::Password form name="password" label="Password" new=is_new />
             <button class="primary wide" type="submit">
                 {action}
             </button>

@@ -2,13 +2,10 @@
 //! links change it. The parts marked `data-live` are those that the island
 //! [`LiveResults`] replaces; no island may stand inside them.
 
-mod areas;
 mod empty;
 mod filters;
 mod row;
 mod week;
-
-use std::collections::HashMap;
 
 use axum::response::Response;
 use leptos::prelude::*;
@@ -30,7 +27,6 @@ use crate::page::{
 use crate::search::query::RESULTS_MAX;
 use crate::search::{Hit, Mode, RawQuery, ResultPage, SearchQuery};
 use crate::sessions::turns::{self, Conversations};
-use areas::Areas;
 use empty::{Beginning, NothingMatches, OnlyConversations};
 use filters::{SearchForm, Themes};
 use row::Row;
@@ -47,8 +43,6 @@ struct LoadedMemories {
     /// With the counts of the day that is shown.
     themes: Vec<MemoryTheme>,
     has_more_themes: bool,
-    /// How many memories of each changed lately, by its slug, where areas are drawn.
-    changed: HashMap<String, i64>,
     agents: Vec<(i64, String)>,
     rows: Vec<(Hit, ItemEmbedding)>,
     mode: Mode,
@@ -120,10 +114,6 @@ async fn load(page: &Page, filters: &MemoryFilters) -> Result<LoadedMemories, Pa
         false => memories::themes_on(&state.db, viewer, THEMES_SHOWN_MAX, &day, now).await,
     };
     let (themes, has_more_themes) = themes.map_err(memory_error)?;
-    let changed = match filters.shows_areas() {
-        true => memories::changed_themes(&state.db, viewer, now).await.map_err(memory_error)?,
-        false => HashMap::new(),
-    };
     let (learned, imported) = learned::count(&state.db, user, now).await.map_err(database)?;
     let (proposed, _) = proposals::list(&state.db, user, None).await.map_err(database)?;
     let agents = state.accounts.agent_names(user).await.map_err(account_error)?;
@@ -140,7 +130,6 @@ async fn load(page: &Page, filters: &MemoryFilters) -> Result<LoadedMemories, Pa
     Ok(LoadedMemories {
         themes,
         has_more_themes,
-        changed,
         agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
         mode: found.mode,
         has_more: found.cursor.is_some() || found.hits.len() > filters.shown,
@@ -234,11 +223,10 @@ fn Found(found: LoadedMemories, filters: MemoryFilters) -> impl IntoView {
         <div id="live" class="memory">
             <h1>"Memory"</h1>
             <SearchForm agents=found.agents filters=filters.clone() />
-            <Themes themes=found.themes.clone() has_more=found.has_more_themes filters=filters.clone() />
+            <Themes themes=found.themes has_more=found.has_more_themes filters />
             <div class="found">
                 <ToLookAt learned=found.learned imported=found.imported proposed=found.proposed proposals=found.proposals />
                 <ThisWeek week=found.week />
-                <Areas themes=found.themes changed=found.changed filters />
                 <Waiting waiting=found.waiting total=found.total_items />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class=class>

@@ -19,6 +19,7 @@ pub mod invitation;
 pub mod item;
 pub mod join;
 pub mod learned;
+mod link;
 pub mod login;
 pub mod memory;
 pub mod reset;

@@ -1,19 +1,16 @@
-//! The timeline: a year of days with what was learned on each, what changed by day, and the difference of two days; all in the
-//! person's time zone.
+//! The timeline: a year of days with what was learned on each, and what changed by day, in the person's time zone.
 
 use axum::response::Response;
 use leptos::prelude::*;
 use time::macros::{datetime, format_description};
 use time::{Date, Duration, OffsetDateTime, Weekday};
 
-use crate::address::{DayFilters, TimelineFilters};
+use crate::address::TimelineFilters;
 use crate::components::{MarkedLink, Section, When, count};
 use crate::input::Invalid;
 use crate::kinds::event_in_words;
 use crate::memories::ItemSource;
-use crate::memories::timeline::{
-    self, CHARS_MAX, ChangedItem, Difference, EventCursor, EventSubject, TimelineEvent,
-};
+use crate::memories::timeline::{self, CHARS_MAX, EventCursor, EventSubject, TimelineEvent};
 use crate::moment::{date_of, iso, parse_day};
 use crate::page::{Page, PageError, asked, database, invalid};
 use crate::words::beginning;
@@ -39,8 +36,6 @@ struct LoadedTimeline {
     /// Newest first, and where they go on.
     events: Vec<TimelineEvent>,
     older: Option<EventCursor>,
-    /// Of the earlier and the later day.
-    difference: Option<(Date, Date, Difference)>,
 }
 
 pub async fn show(page: Page) -> Response {
@@ -74,29 +69,7 @@ async fn load(page: &Page, filters: &TimelineFilters) -> Result<LoadedTimeline, 
     let before = parse_before(&filters.before).map_err(invalid)?;
     let (events, older) = timeline::stream(db, user, within, before).await.map_err(database)?;
     let calendar = days.into_iter().zip(counts).collect();
-    let difference = difference(page, filters).await?;
-    Ok(LoadedTimeline { calendar, chosen, events, older, difference })
-}
-
-async fn difference(
-    page: &Page,
-    filters: &TimelineFilters,
-) -> Result<Option<(Date, Date, Difference)>, PageError> {
-    if filters.from.is_empty() || filters.until.is_empty() {
-        return Ok(None);
-    }
-    let now = page.state.clock.now();
-    let day = |text: &str| -> Result<(Date, OffsetDateTime), Invalid> {
-        let date = parse_day("day", text)?;
-        let filters = DayFilters { as_of: iso(date), at: String::new() };
-        let day = filters.parsed(&page.zone(), now)?;
-        Ok((date, day.as_of.unwrap_or(now)))
-    };
-    let mut both = [day(&filters.from).map_err(invalid)?, day(&filters.until).map_err(invalid)?];
-    both.sort();
-    let [(from, earlier), (until, later)] = both;
-    let found = timeline::difference(&page.state.db, page.viewer.user_id, (earlier, later)).await;
-    Ok(Some((from, until, found.map_err(database)?)))
+    Ok(LoadedTimeline { calendar, chosen, events, older })
 }
 
 fn parse_before(text: &str) -> Result<Option<EventCursor>, Invalid> {
@@ -173,7 +146,6 @@ fn TimelinePage(found: LoadedTimeline, filters: TimelineFilters) -> impl IntoVie
                 {rows}
                 {older}
             </section>
-            <Compared difference=found.difference filters />
         </div>
     }
     .into_any()
@@ -335,67 +307,4 @@ fn cause_of(one: &TimelineEvent) -> String {
 
 fn line(href: String, text: String) -> AnyView {
     view! { <MarkedLink href text=beginning(text, CHARS_MAX) /> }.into_any()
-}
-
-#[component]
-fn Compared(
-    difference: Option<(Date, Date, Difference)>,
-    filters: TimelineFilters,
-) -> impl IntoView {
-    let line = |item: ChangedItem, day| {
-        line(format!("/memory/{}?as_of={}", item.id, iso(day)), item.beginning)
-    };
-    let lines = |title: &'static str, items: Vec<ChangedItem>, day| {
-        (!items.is_empty()).then(|| {
-            let rows = items.into_iter().map(|item| view! { <li>{line(item, day)}</li> });
-            view! {
-                <h3>{title}</h3>
-                <ul>{rows.collect_view()}</ul>
-            }
-        })
-    };
-    let told = difference.map(|(from, until, found)| {
-        let is_same = found.added.is_empty() && found.gone.is_empty() && found.changed.is_empty();
-        let changed = found.changed.into_iter().map(|(old, new)| {
-            view! { <li>{line(old, from)} " → " {line(new, until)}</li> }
-        });
-        let changed: Vec<_> = changed.collect();
-        let changed = (!changed.is_empty()).then(|| {
-            view! {
-                <h3>"Changed"</h3>
-                <ul>{changed}</ul>
-            }
-        });
-        let line = match is_same {
-            true => format!("No differences between {} and {}.", words(from), words(until)),
-            false => format!("From {} to {}:", words(from), words(until)),
-        };
-        let cut =
-            found.is_cut.then(|| view! { <p class="hint">"Not all differences are shown."</p> });
-        view! {
-            <p>{line}</p>
-            {changed}
-            {lines("Added", found.added, until)}
-            {lines("Removed", found.gone, from)}
-            {cut}
-        }
-    });
-    view! {
-        <section class="part" id="difference" aria-labelledby="difference-title">
-            <h2 id="difference-title">"Compare two days"</h2>
-            <form class="narrow picks" method="get" action="/timeline#difference">
-                <label class="pick day-field">
-                    <span>"From"</span>
-                    <input id="from" type="date" name="from" value=filters.from required />
-                </label>
-                <label class="pick day-field">
-                    <span>"To"</span>
-                    <input id="until" type="date" name="until" value=filters.until required />
-                </label>
-                <button type="submit">"Compare"</button>
-            </form>
-            {told}
-        </section>
-    }
-    .into_any()
 }

@@ -182,7 +182,7 @@ fn for_busiest<K: Ord>(totals: &mut [(K, i64)]) {
 }
 
 /// 1 to 3, of those that are not 0.
-pub fn level(n: i64, most: i64) -> i64 {
+fn level(n: i64, most: i64) -> i64 {
     (3 * n - 1) / most.max(1) + 1
 }
 

@@ -9,7 +9,6 @@ use crate::components::{Progress, Section, StateBadge, When, count, texts};
 use crate::consolidation::summary::SummaryProgress;
 use crate::embedding::EmbeddingOverview;
 use crate::entities;
-use crate::evaluation::asked::MeasurementState;
 use crate::export::ImportState;
 use crate::input::sentence;
 use crate::islands::LiveProgress;
@@ -78,7 +77,6 @@ async fn load(page: &Page) -> Result<(Vec<Task>, Vec<Scheduled>), PageError> {
         turns_task(page).await?,
         sessions_task(page).await?,
         summary_task(page).await?,
-        evaluation_task(page).await?,
     ];
     let mut tasks: Vec<Task> = tasks.into_iter().flatten().collect();
     let mut conn = page.state.db.system_connection().await.map_err(database)?;
@@ -284,24 +282,6 @@ async fn summary_task(page: &Page) -> Result<Option<Task>, PageError> {
         line: line.to_owned(),
         problem,
         next: next.filter(|at| *at > now),
-        ..Task::default()
-    }))
-}
-
-async fn evaluation_task(page: &Page) -> Result<Option<Task>, PageError> {
-    let standing = page.state.evaluation.standing(page.viewer.user_id).await;
-    let MeasurementState::UnderWay { answers, total } = standing.map_err(chat_error)? else {
-        return Ok(None);
-    };
-    Ok(Some(Task {
-        name: queue::EVALUATE,
-        title: "Effect of the rebuild",
-        href: "/settings/embeddings",
-        progress: (total > 0).then_some((answers, total)),
-        line: match total {
-            0 => "Generating the questions.".to_owned(),
-            total => format!("{} of {} answers", count(answers), count(total)),
-        },
         ..Task::default()
     }))
 }

@@ -2,7 +2,6 @@
 //! either. Must not change anything.
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
 use super::model::{NamedWord, QueryVector, Space, without_speakers};
 use super::query::has_signs;
@@ -14,15 +13,8 @@ use crate::providers::chat::estimated_tokens;
 
 pub struct Compared {
     pub now: Space,
-    /// Available for a day, unless a rebuild is running.
-    pub before: Option<PreviousSpace>,
-}
-
-/// The previously serving space.
-pub struct PreviousSpace {
-    pub space: Space,
-    /// When the comparison ends.
-    pub until: OffsetDateTime,
+    /// The previously serving space; available for a day, unless a rebuild is running.
+    pub before: Option<Space>,
 }
 
 impl Embeddings {
@@ -43,8 +35,7 @@ impl Embeddings {
             .retired
             .into_iter()
             .find(|space| space.retired_at == now.activated_at)
-            .filter(|_| spaces.building.is_none() && self.now() < until)
-            .map(|space| PreviousSpace { space, until });
+            .filter(|_| spaces.building.is_none() && self.now() < until);
         Ok(Some(Compared { now, before }))
     }
 

@@ -27,7 +27,7 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 pub use change::Saved;
-pub use compare::{Compared, PreviousSpace};
+pub use compare::Compared;
 pub use drain::Drained;
 pub use health::{BuiltinState, ProviderTrouble, Retried, SystemProviderState};
 pub use model::{

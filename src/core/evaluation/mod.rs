@@ -1,9 +1,7 @@
 //! Measures how well search finds, through the same search as agents use: with a data set whose answers are
-//! known (`trial.rs`; format in docs/evaluation.md), or with a user's own memory (`own.rs`), also before and
-//! after a rebuild (`asked/`). It must delete all questions when a measurement ends, and read nothing that an
-//! agent could not.
+//! known (`trial.rs`; format in docs/evaluation.md), or with a user's own memory, also before and after a rebuild
+//! (`own.rs`). It must store no questions, and read nothing that an agent could not.
 
-pub mod asked;
 pub mod dataset;
 pub mod model;
 pub mod own;
@@ -17,7 +15,7 @@ pub use model::Measurement;
 pub use score::Scores;
 
 use crate::accounts::AccountError;
-use crate::db::{self, Db};
+use crate::db::Db;
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::erasure::ErasureError;
 use crate::input::Invalid;
@@ -59,18 +57,6 @@ pub enum EvaluationError {
     Erasure(#[from] ErasureError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
-}
-
-impl EvaluationError {
-    /// The account was erased in the meantime.
-    pub fn is_of_a_gone_user(&self) -> bool {
-        match self {
-            Self::Database(error) => db::is_of_a_gone_user(error),
-            Self::Embedding(error) => error.is_of_a_gone_user(),
-            Self::Chat(error) => error.is_of_a_gone_user(),
-            _ => false,
-        }
-    }
 }
 
 /// Cheap to clone.

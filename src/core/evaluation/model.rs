@@ -6,22 +6,6 @@ use super::score::CUTOFFS;
 use crate::embedding::model::Space;
 use crate::providers::ProviderType;
 
-/// The space that the figures are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpaceSide {
-    Before,
-    Now,
-}
-
-impl SpaceSide {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Now => "now",
-        }
-    }
-}
-
 /// What was asked, the same for both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AskedCounts {

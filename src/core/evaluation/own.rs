@@ -11,20 +11,14 @@ use crate::embedding::model::{Space, SpaceId};
 use crate::search::query::Ingredients;
 
 /// Questions are made of this many newest items,
-pub(super) const TEXTS_MAX: i64 = 2_000;
+const TEXTS_MAX: i64 = 2_000;
 /// read in pages of this size,
 const TEXTS_A_PAGE: i64 = 200;
 /// from their beginnings only.
 const TEXT_CHARS_MAX: i32 = 2_000;
 
 impl Evaluation {
-    /// The latest stored measurement of a rebuild.
-    pub async fn latest(&self, user: UserId) -> Result<Option<Measurement>, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        store::find_latest(&mut tx, user).await
-    }
-
-    /// Measures the serving space now, and stores nothing. `tell` is called with the number of questions
+    /// Measures the serving space, and the one before it if there still is one. Stores nothing. `tell` is called with the number of questions
     /// asked, and the total.
     ///
     /// # Errors
@@ -38,7 +32,7 @@ impl Evaluation {
         let compared = self.embeddings.compared(&mut tx, user).await?;
         tx.commit().await?;
         let compared = compared.ok_or(EvaluationError::NothingServes)?;
-        let mut before = compared.before.map(|before| before.space);
+        let mut before = compared.before;
         let oldest = before.as_ref().unwrap_or(&compared.now).id;
         let (texts, mut questions) = self.own_questions(user, oldest).await?;
         let mut tokens = MeasurementTokens {
@@ -86,7 +80,7 @@ impl Evaluation {
     }
 
     /// Makes questions of items that were in this space while it served, so that it could find them.
-    pub(super) async fn own_questions(
+    async fn own_questions(
         &self,
         user: UserId,
         space: SpaceId,
@@ -120,7 +114,7 @@ impl Evaluation {
     ///
     /// # Errors
     /// [`EvaluationError::Silent`] if the space's model does not answer.
-    pub(super) async fn ask(
+    async fn ask(
         &self,
         user: UserId,
         space: &Space,

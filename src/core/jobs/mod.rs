@@ -29,7 +29,6 @@ mod embed;
 mod enrich;
 mod entities;
 mod erase;
-mod evaluate;
 mod expire;
 mod extract;
 mod fade;
@@ -60,7 +59,7 @@ pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 22] = [
+pub static JOBS: [&BackgroundJob; 21] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -70,7 +69,6 @@ pub static JOBS: [&BackgroundJob; 22] = [
     &summary::JOB,
     &erase::JOB,
     &delete::JOB,
-    &evaluate::JOB,
     &sweep::JOB,
     &enrich::JOB,
     &complete::JOB,

@@ -51,8 +51,7 @@ pub use period::Period;
 pub use projects::{Project, ProjectId, ProjectRef};
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use themes::{
-    changed_themes, describe_theme, find_theme, list_themes, theme_of_key, themes_for_prompt,
-    themes_on,
+    describe_theme, find_theme, list_themes, theme_of_key, themes_for_prompt, themes_on,
 };
 pub use trust::Trust;
 

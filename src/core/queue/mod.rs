@@ -29,7 +29,6 @@ pub const EXTRACT: &str = "extract";
 pub const TURNS: &str = "turns";
 pub const SUMMARY: &str = "summary";
 pub const ERASE: &str = "erase";
-pub const EVALUATE: &str = "evaluate";
 pub const DELETE: &str = "delete";
 pub const STORAGE: &str = "storage";
 

@@ -86,6 +86,15 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     // A memory that nothing led to has none.
     let alone = anna.add("Keeps a diary.").await;
     assert_eq!(graph(&browser, alone).await, "");
+    // Of two boxes no picture is drawn.
+    for pet in ["Has a cat.", "Has a dog."] {
+        let pet = json!({ "type": "fact", "content": pet, "key": "pet" });
+        anna.call("memory_add", pet).await;
+    }
+    let dog = id_of(&app, "id FROM memory_items WHERE content = 'Has a dog.'").await;
+    let of_dog = graph(&browser, dog).await;
+    assert!(of_dog.contains("was replaced by") && of_dog.contains("Has a cat."), "{of_dog}");
+    assert!(!of_dog.contains("<svg"), "{of_dog}");
 
     // What is erased is not in it, nor in what stood on it.
     erase_session(&app, &anna, "talk 1").await;

@@ -1,7 +1,6 @@
-//! Evaluation through a real database: a data set leaves nothing behind, and a rebuild's effect
-//! on a user's own memory is measured where they ask for it, once, for them alone.
+//! Evaluation through a real database: a data set leaves nothing behind, and a user's own memory is
+//! measured before and after a rebuild, for them alone.
 
-mod asked;
 mod own;
 mod trial;
 

@@ -19,14 +19,14 @@ use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
 use crate::consolidation::{told, user_says};
-use crate::support::{ChatServer, DueNow, Provider, change_model, is_left_out, turns_due};
+use crate::support::{ChatServer, DueNow, Provider, is_left_out, turns_due};
 use crate::webhooks::{ALL, Receiver, hook};
 
 /// A test below runs it, and says its name where it fails.
 const CASES: &[&str] = &[
     "backup", "cleanup", "compare", "complete", "delete", "dream", "embed", "enrich", "entities",
-    "erase", "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "storage",
-    "summary", "sweep", "turns", "webhooks",
+    "erase", "expire", "extract", "fade", "feed", "passages", "reflect", "storage", "summary",
+    "sweep", "turns", "webhooks",
 ];
 
 /// Somebody who never was: nothing is done, and nothing goes wrong.
@@ -182,29 +182,6 @@ async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     scene.assert_untouched("compare").await;
     assert_eq!(consolidation.compare_some(NOBODY).await.unwrap(), ComparedItems::Some(0));
     scene.assert_untouched("compare for nobody").await;
-}
-
-#[tokio::test]
-async fn evaluate_asks_one_users_questions_of_that_users_models() {
-    let scene = Scene::start().await;
-    let (app, ben, bens_provider) = (&scene.app, &scene.ben, Provider::start().await);
-    app.use_provider(ben, &bens_provider, "old").await;
-    for n in 0..12 {
-        ben.add(&format!("ben rows item{n} thing{n} garden monday")).await;
-    }
-    app.drain(ben).await;
-    change_model(app, ben, &bens_provider, "new").await;
-    app.drain(ben).await;
-    bens_provider.forget_calls();
-    scene.annas_provider.forget_calls();
-    let evaluation = app.evaluation.clone();
-    evaluation.ask_for(ben.id).await.unwrap();
-    assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
-    evaluation.continue_measurement(ben.id, &Slice::whole()).await.unwrap();
-    let asked = bens_provider.texts();
-    assert!(asked.len() > 20 && asked.iter().all(|text| !text.contains("quokka")), "{asked:?}");
-    assert!(scene.annas_provider.texts().is_empty());
-    scene.assert_untouched("evaluate").await;
 }
 
 /// Webhooks, sweep, passages, delete, complete, expire, fade and erase, one after the other; what

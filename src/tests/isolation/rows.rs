@@ -139,8 +139,6 @@ async fn the_system_role_sees_no_memory() {
         "sealed_key FROM embedding_settings",
         "sealed_key FROM chat_settings",
         "count(*) FROM chat_spend",
-        "problem FROM evaluation_requests",
-        "count(*) FROM evaluation_questions",
     ] {
         let mut tx = app.db.as_system().await.unwrap();
         let refused = tx.sql(format!("SELECT {what}")).try_run().await.unwrap_err();

@@ -190,7 +190,7 @@ pub fn title_of(purpose: ChatPurpose) -> &'static str {
         ChatPurpose::Summary => "Summary",
         ChatPurpose::Reflection => "Weekly reflection",
         ChatPurpose::Dreaming => "Dreaming",
-        ChatPurpose::Evaluation => "Measuring a rebuild",
+        ChatPurpose::Evaluation => "Measuring search",
     }
 }
 

@@ -1,13 +1,12 @@
-//! One document: what it says, now or at a revision, what changed, which calls found it, and what a person decides
-//! about it. Another user's document is not found.
+//! One document: what it says, now or at a revision, what changed, and which calls found it. What a person decides about it
+//! stands apart (`manage.rs`). Another user's document is not found.
 
-use axum::http::StatusCode;
 use axum::response::Response;
 use keepsake_edge::error::Problem;
 use leptos::prelude::*;
-use serde::Deserialize;
 
 use super::diff::{DiffView, compare};
+use super::manage::{self, DocumentForm, EraseDocumentForm, Manage};
 use super::markdown::{self, Block};
 use super::other_word;
 use super::rendered::blocks;
@@ -15,23 +14,18 @@ use super::revisions::{Changes, Revisions, author};
 use crate::activity::KEPT_DAYS;
 use crate::address::{ActivityFilters, DocumentFilters, document_path};
 use crate::components::{
-    Fact, Facts, FormError, Marked, OwnerBadge, Section, StateBadge, When, WordBadge, count, did,
-    not_found, size,
+    Fact, Facts, Marked, OwnerBadge, Section, StateBadge, When, WordBadge, count, did, not_found,
+    size,
 };
 use crate::db::actor;
-use crate::documents::{
-    ChangeAuthor, Document, DocumentError, DocumentRevision, FullDocument, Revision,
-};
-use crate::erasure::{self, ErasureError};
-use crate::forms::{Field, FormName, FormState, Outcome, Posted, Submission};
-use crate::input::Invalid;
+use crate::documents::{Document, DocumentError, DocumentRevision, FullDocument, Revision};
+use crate::forms::{FormName, Posted, Submission};
 use crate::kinds::whose;
 use crate::limits::{FOUND_SHOWN, LINES_SHOWN};
-use crate::memories::manage;
-use crate::page::{Page, PageError, asked, database};
+use crate::memories::manage::is_browser_read_only;
+use crate::page::{Page, PageError, database};
 use crate::pages::activity::readings::Reading;
 use crate::pages::data::receipt::to_receipt;
-use crate::quota::estimate;
 use crate::search::reader::on_a_thread;
 use crate::tools::ToolError;
 
@@ -121,7 +115,7 @@ async fn load(
         }
     };
     let revisions = documents.revisions(user, id).await.map_err(database)?;
-    let read_only = manage::is_browser_read_only(&page.state.db).await.map_err(database)?;
+    let read_only = is_browser_read_only(&page.state.db).await.map_err(database)?;
     let compares = filters.revision.is_some();
     let is_rendered = document.path.is_searched() && !filters.as_text;
     let made = on_a_thread(move || {
@@ -147,88 +141,18 @@ async fn load(
     Ok(Some(ShownDocument { document, revisions, body, diff, found, is_manageable }))
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum DocumentForm {
-    Restore,
-    RestoreRevision { revision: Field<i32> },
-}
-
 /// Restores it or an older revision, which a read-only browser refuses.
 pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
     actor::require_open_browser();
-    let (documents, user, by) = (&posted.state.documents, posted.user(), ChangeAuthor::person());
-    let attempt = async {
-        let document = posted.id()?;
-        let restored = match form {
-            Ok(DocumentForm::Restore) => documents.restore(user, by, document).await,
-            Ok(DocumentForm::RestoreRevision { revision }) => {
-                posted.state.embeddings.quota().take(user, estimate(0, 1)).await?;
-                let restored = documents.restore_revision(user, by, document, *revision);
-                restored.await
-            }
-            Err(unknown) => {
-                let there = documents.read_revision(user, document, None).await;
-                there.map_err(document_problem)?;
-                return Err(unknown);
-            }
-        };
-        restored.map_err(document_problem)?;
-        Ok(Outcome::Redirect)
-    };
-    posted.respond_if_found(show, &path_of(&posted), FormName::Document, attempt.await).await
-}
-
-fn path_of(posted: &Submission) -> String {
-    format!("/documents/{}", posted.id)
-}
-
-fn document_problem(error: DocumentError) -> Problem {
-    let conflict = |code, sentence: &str| Problem::new(StatusCode::CONFLICT, code, sentence);
-    match error {
-        DocumentError::Exists => conflict(
-            "exists",
-            "Not restored: another document has its path now. Delete that one first, or let an agent rename it.",
-        ),
-        DocumentError::IsFolder => conflict(
-            "exists",
-            "Not restored: a folder has its path now. Delete that one first, or let an agent rename it.",
-        ),
-        DocumentError::IsDocument => conflict(
-            "exists",
-            "Not restored: a document has the path of one of its folders now. Delete that one first, or let an agent rename it.",
-        ),
-        DocumentError::Refused(sentence) => conflict("deleted", &sentence),
-        error => ToolError::from(error).into(),
-    }
-}
-
-#[derive(Deserialize)]
-pub struct EraseDocumentForm {
-    confirm: Field,
+    let outcome = manage::apply(&posted, form).await;
+    posted.respond_if_found(show, &path_of(&posted), FormName::Document, outcome).await
 }
 
 /// An admin cannot disable this.
 pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response {
-    let (state, user) = (&posted.state, posted.user());
-    let attempt = async {
-        let document = posted.id()?;
-        if !form?.confirm.is_checked() {
-            let there = posted.state.documents.read_revision(user, document, None).await;
-            there.map_err(document_problem)?;
-            return Err(unconfirmed());
-        }
-        // Deletes all revisions in one statement, which may take long.
-        let (db, now) = (state.db.with_job_timeout(), state.clock.now());
-        let erased = erasure::document(&db, &state.activity, user, document, now).await;
-        erased.map_err(|error| match error {
-            ErasureError::Database(error) => error.into(),
-            _ => document_problem(DocumentError::NotFound),
-        })
-    };
-    match attempt.await {
+    match manage::erase(&posted, form).await {
         Ok(receipt) => {
-            state.search.reader().forget(user);
+            posted.state.search.reader().forget(posted.user());
             to_receipt(&receipt)
         }
         Err(problem) => {
@@ -238,9 +162,8 @@ pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response 
     }
 }
 
-fn unconfirmed() -> Problem {
-    let sentence = "Check the box to confirm; nothing was deleted. Deleting cannot be undone.";
-    Invalid::new("confirm", "required", sentence).into()
+fn path_of(posted: &Submission) -> String {
+    format!("/documents/{}", posted.id)
 }
 
 #[component]
@@ -444,99 +367,6 @@ fn Found(id: i64, found: Vec<Reading>) -> impl IntoView {
                 <a href=ActivityFilters::of_item(id).href()>"View activity"</a>
             </p>
         </section>
-    }
-    .into_any()
-}
-
-/// What a person decides about it, folded at first. Where the browser is read-only the deletion alone is left: nobody takes that
-/// away. `shown`: the revision that the address names.
-#[component]
-fn Manage(
-    document: Document,
-    revisions: usize,
-    shown: Option<i32>,
-    is_manageable: bool,
-) -> impl IntoView {
-    let form = asked().form;
-    let (of_document, of_erase) = (form.of(FormName::Document), form.of(FormName::DocumentErase));
-    let is_open = of_document.error.is_some() || of_erase.error.is_some();
-    let id = document.id;
-    let is_deleted = document.archived_at.is_some();
-    let restore = (is_manageable && is_deleted).then(|| {
-        view! {
-            <form class="decision" method="post" action=document_path(id)>
-                <div>
-                    <button type="submit" name="action" value="restore">
-                        "Restore"
-                    </button>
-                </div>
-                <p class="hint">"Agents see it again, and search covers it."</p>
-            </form>
-        }
-    });
-    let older = shown.filter(|shown| *shown != document.revision);
-    let older = older.filter(|_| is_manageable && !is_deleted);
-    let has_older = revisions > 1;
-    let revision = older.map(|revision| {
-        view! {
-            <form class="decision" method="post" action=document_path(id)>
-                <input type="hidden" name="revision" value=revision />
-                <div>
-                    <button type="submit" name="action" value="restore_revision">
-                        {format!("Restore revision {revision}")}
-                    </button>
-                </div>
-                <p class="hint">
-                    "Its text becomes the newest revision. All revisions are kept."
-                </p>
-            </form>
-        }
-    });
-    let how = (is_manageable && !is_deleted && has_older && older.is_none()).then(|| {
-        view! { <p class="hint">"To restore an older text, open its revision first."</p> }
-    });
-    let label = match is_manageable {
-        true => "Manage",
-        false => "Delete permanently",
-    };
-    view! {
-        <details class="manage" id="manage" open=is_open>
-            <summary>{label}</summary>
-            <div class="manage-body">
-                <FormError form=of_document fields=&[] />
-                {restore}
-                {revision}
-                {how}
-                <Erase id revisions form=of_erase />
-            </div>
-        </details>
-    }
-    .into_any()
-}
-
-#[component]
-fn Erase(id: i64, revisions: usize, form: FormState) -> impl IntoView {
-    let goes = match revisions {
-        1 => "Its text and its search entries are deleted. This cannot be undone.".to_owned(),
-        n => format!(
-            "All {} revisions and their search entries are deleted. This cannot be undone.",
-            count(n as i64)
-        ),
-    };
-    view! {
-        <form class="decision" method="post" action=format!("/documents/{id}/erase")>
-            <FormError form fields=&[] />
-            <label class="check">
-                <input type="checkbox" name="confirm" value="1" required />
-                <span>"I want to delete this document permanently"</span>
-            </label>
-            <div>
-                <button class="danger" type="submit">
-                    "Delete permanently"
-                </button>
-            </div>
-            <p class="hint">{goes}</p>
-        </form>
     }
     .into_any()
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::{EmbeddingsView, PATH, in_words, missing_model, provider_name};
+use crate::asked::asked;
 use crate::components::{
     EffectiveModel, Facts, FoldedStep, LateView, Progress, SpaceView, SwitchedOff, When, count,
     memories, rate, some_texts, space_facts, time_left, with_code,
@@ -291,6 +292,15 @@ pub fn Switches(page: Arc<EmbeddingsView>) -> impl IntoView {
             />
         }
     });
+    let measure = asked().account().filter(|_| can_rebuild).map(|account| {
+        let line = format!("keepsake eval --email {}", account.email);
+        view! {
+            <p class="hint">
+                "To measure how well search finds your memories, run " <code>{line}</code>
+                " on the server; within a day of a rebuild it compares the old embeddings too."
+            </p>
+        }
+    });
     let keys = (overview.without_key > 0 && page.has_provider()).then(|| {
         let some = memories(overview.without_key);
         view! {
@@ -317,6 +327,7 @@ pub fn Switches(page: Arc<EmbeddingsView>) -> impl IntoView {
                 action="disable"
                 button="Switch off"
             />
+            {measure}
         </section>
     }
     .into_any()

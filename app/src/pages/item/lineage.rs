@@ -1,5 +1,5 @@
 //! Where a memory comes from, what came of it and what it names: boxes in columns from left to right, each a link, joined by
-//! lines; and the same as text. The columns are sessions, episodes and sources, the memory itself, what replaced it, what was
+//! lines; and the same as text, which is all where there are fewer than three boxes. The columns are sessions, episodes and sources, the memory itself, what replaced it, what was
 //! written from it, and the entities that it names.
 
 use leptos::prelude::*;
@@ -16,6 +16,8 @@ use crate::page::{Page, PageError, database};
 
 /// The first of its text; all are named above the picture.
 const NAMES_MAX: usize = 6;
+/// Fewer boxes are told in words alone.
+const BOXES_MIN: usize = 3;
 /// In the units of the picture.
 const WIDTH: usize = 200;
 const HEIGHT: usize = 56;
@@ -75,9 +77,6 @@ pub fn Connections(lineage: Lineage) -> impl IntoView {
         return ().into_any();
     }
     let lineage = laid_out(lineage);
-    let width = (lineage.columns - 1) * STEP_X + WIDTH + 2;
-    let height = (lineage.rows - 1) * STEP_Y + HEIGHT + 2;
-    let edges = lineage.edges.iter().map(|edge| line(&lineage.nodes, edge)).collect_view();
     let told = lineage
         .edges
         .iter()
@@ -86,21 +85,38 @@ pub fn Connections(lineage: Lineage) -> impl IntoView {
         })
         .map(|(from, how, to)| view! { <li>{end(from)} " " {how} " " {end(to)}</li> })
         .collect_view();
-    let nodes = lineage.nodes.into_iter().map(node).collect_view();
+    let told = view! { <ul class="lines">{told}</ul> };
+    let body = match lineage.nodes.len() < BOXES_MIN {
+        true => told.into_any(),
+        false => view! {
+            {drawn(lineage)}
+            <details class="fold" id="lineage-text">
+                <summary>"As text"</summary>
+                {told}
+            </details>
+        }
+        .into_any(),
+    };
     view! {
         <h3 id="lineage-title">"Connections"</h3>
+        {body}
+    }
+    .into_any()
+}
+
+fn drawn(lineage: LineageView) -> impl IntoView {
+    let width = (lineage.columns - 1) * STEP_X + WIDTH + 2;
+    let height = (lineage.rows - 1) * STEP_Y + HEIGHT + 2;
+    let edges = lineage.edges.iter().map(|edge| line(&lineage.nodes, edge)).collect_view();
+    let nodes = lineage.nodes.into_iter().map(node).collect_view();
+    view! {
         <div class="lineage" tabindex="0" role="group" aria-labelledby="lineage-title">
             <svg viewBox=format!("-1 -1 {width} {height}") width=width height=height>
                 {edges}
                 {nodes}
             </svg>
         </div>
-        <details class="fold" id="lineage-text">
-            <summary>"As text"</summary>
-            <ul class="lines">{told}</ul>
-        </details>
     }
-    .into_any()
 }
 
 /// "this", "session “monday”"
@@ -111,6 +127,7 @@ fn end(node: &LineageNode) -> AnyView {
             {node.what}
             " "
             <MarkedLink href=node.href.clone() text=node.text.clone() />
+            {node.word.map(|word| format!(" ({word})"))}
         }
         .into_any(),
     }

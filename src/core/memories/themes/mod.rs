@@ -2,9 +2,7 @@
 
 pub mod store;
 
-use std::collections::HashMap;
-
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
 use super::MemoryError;
 use super::day::{Day, store as days};
@@ -73,21 +71,6 @@ fn cut(mut themes: Vec<MemoryTheme>, limit: usize) -> (Vec<MemoryTheme>, bool) {
     themes.truncate(limit);
     (themes, has_more)
 }
-
-/// How many memories of each theme changed in the last [`CHANGED_DAYS`] days, by slug; themes without a change are missing.
-pub async fn changed_themes(
-    db: &Db,
-    viewer: &Viewer,
-    now: OffsetDateTime,
-) -> Result<HashMap<String, i64>, MemoryError> {
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let since = now - Duration::days(CHANGED_DAYS);
-    let changed = store::count_changed(&mut tx, viewer.user_id, since).await?;
-    tx.commit().await?;
-    Ok(changed)
-}
-
-pub const CHANGED_DAYS: i64 = 30;
 
 /// The slug of the theme that this text means by its slug or display name; if there is none, the text's own slug.
 pub async fn find_theme(db: &Db, user: UserId, text: &str) -> Result<ThemeSlug, MemoryError> {

@@ -1,7 +1,5 @@
 //! SQL of themes: find, create within the limit, list with counts.
 
-use std::collections::HashMap;
-
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -137,26 +135,6 @@ pub async fn list_themes_of(
     )
     .fetch_all(conn)
     .await
-}
-
-/// Items that were added or changed since then, by the slug of their theme; imports do not count.
-pub async fn count_changed(
-    conn: &mut PgConnection,
-    user: UserId,
-    since: OffsetDateTime,
-) -> Result<HashMap<String, i64>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT t.slug, count(DISTINCT e.item_id) AS "n!"
-           FROM memory_item_events e
-           JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
-           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
-           WHERE e.user_id = $1 AND e.at >= $2 AND e.event <> 'imported' GROUP BY t.slug"#,
-        user.0,
-        since,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.slug, row.n)).collect())
 }
 
 /// Returns false if the theme does not exist, or is described by others than the agent with a memory of its own that asks.

@@ -1,20 +1,15 @@
-//! Changes of a memory by day: how much was learned per day of a year, a stream of events, and the difference of two days.
+//! Changes of a memory by day: how much was learned per day of a year, and a stream of events.
 
 pub mod store;
 
-use std::collections::HashSet;
-
 use time::{Duration, OffsetDateTime};
 
-use super::day::{Day, store as days};
 use super::model::ItemId;
 use super::period::Period;
 use crate::db::{Db, UserId};
 
 /// Page size of the stream.
 pub const EVENTS_SHOWN: usize = 50;
-/// Limit of each list of a difference.
-pub const DIFFERENCE_SHOWN: usize = 100;
 
 /// Keyset cursor of the stream: time and id of the last event.
 pub type EventCursor = (OffsetDateTime, i64);
@@ -91,69 +86,6 @@ pub async fn stream(
     found.truncate(EVENTS_SHOWN);
     let next = found.last().filter(|_| has_more).map(|last| (last.at, last.id));
     Ok((found, next))
-}
-
-/// A memory of a difference.
-#[derive(Clone, Debug)]
-pub struct ChangedItem {
-    pub id: ItemId,
-    pub beginning: String,
-    /// The end of the chain of items that had superseded it by the later day.
-    pub instead: Option<ItemId>,
-}
-
-/// What was known on the later of two days and not on the earlier, and vice versa.
-#[derive(Clone, Debug, Default)]
-pub struct Difference {
-    pub added: Vec<ChangedItem>,
-    pub gone: Vec<ChangedItem>,
-    /// Old and new item.
-    pub changed: Vec<(ChangedItem, ChangedItem)>,
-    /// One of the lists exceeded [`DIFFERENCE_SHOWN`].
-    pub is_cut: bool,
-}
-
-/// The difference between two points in time, the earlier first.
-///
-/// # Errors
-/// Database errors only.
-pub async fn difference(
-    db: &Db,
-    user: UserId,
-    (earlier, later): (OffsetDateTime, OffsetDateTime),
-) -> Result<Difference, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let mut known = Vec::with_capacity(2);
-    for as_of in [earlier, later] {
-        let day = Day { as_of: Some(as_of), at: None };
-        let ids = days::list_ids(&mut tx, user, &day, as_of, None).await?;
-        known.push(ids.into_iter().collect::<HashSet<i64>>());
-    }
-    let newest = |one: usize, other: usize| -> Vec<i64> {
-        let mut ids: Vec<i64> = known[one].difference(&known[other]).copied().collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
-    };
-    let (mut added, mut gone) = (newest(1, 0), newest(0, 1));
-    let is_cut = added.len().max(gone.len()) > DIFFERENCE_SHOWN;
-    added.truncate(DIFFERENCE_SHOWN);
-    gone.truncate(DIFFERENCE_SHOWN);
-    let gone = store::list_differing(&mut tx, user, &gone, later).await?;
-    // A replacement is listed with the item it replaces, even beyond the limit.
-    let news: Vec<i64> = gone.iter().filter_map(|old| old.instead).map(|id| id.0).collect();
-    added.extend(news.iter().filter(|id| !added.contains(id)).collect::<HashSet<_>>());
-    let added = store::list_differing(&mut tx, user, &added, later).await?;
-    tx.commit().await?;
-    let mut told = Difference { is_cut, ..Difference::default() };
-    for old in gone {
-        let new = old.instead.and_then(|id| added.iter().find(|new| new.id == id));
-        match new {
-            Some(new) => told.changed.push((old, new.clone())),
-            None => told.gone.push(old),
-        }
-    }
-    told.added = added.into_iter().filter(|new| !news.contains(&new.id.0)).collect();
-    Ok(told)
 }
 
 /// One value in the history of a fact.

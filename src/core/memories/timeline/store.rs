@@ -3,9 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{
-    CHARS_MAX, ChangedItem, EventCursor, EventSubject, FactVersion, ReviewLine, TimelineEvent, Week,
-};
+use super::{CHARS_MAX, EventCursor, EventSubject, FactVersion, ReviewLine, TimelineEvent, Week};
 use crate::db::UserId;
 use crate::memories::model::ItemId;
 use crate::memories::period::Period;
@@ -96,42 +94,6 @@ pub async fn list_events(
         session: row.session_id,
         instead: row.instead.map(ItemId).zip(row.instead_beginning),
         by_dream: row.by_dream,
-    });
-    Ok(read.collect())
-}
-
-/// These items, newest first, each with the end of the chain of items that had superseded it by then.
-pub async fn list_differing(
-    conn: &mut PgConnection,
-    user: UserId,
-    ids: &[i64],
-    by: OffsetDateTime,
-) -> Result<Vec<ChangedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"WITH RECURSIVE chain AS (
-               SELECT i.id, i.superseded_by AS next, 1 AS step FROM memory_items i
-               WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.live_until <= $4
-               UNION ALL
-               SELECT c.id, s.superseded_by, c.step + 1 FROM chain c
-               JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.live_until <= $4 AND s.superseded_by IS NOT NULL
-               WHERE c.step < 50
-           )
-           SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!",
-                  (SELECT s.id FROM chain c JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.created_at <= $4
-                   WHERE c.id = i.id ORDER BY c.step DESC LIMIT 1) AS instead
-           FROM memory_items i WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.theme_id IS NOT NULL
-           ORDER BY i.id DESC"#,
-        user.0,
-        ids,
-        CHARS_MAX,
-        by,
-    )
-    .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| ChangedItem {
-        id: ItemId(row.id),
-        beginning: row.beginning,
-        instead: row.instead.map(ItemId),
     });
     Ok(read.collect())
 }
