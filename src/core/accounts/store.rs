@@ -55,7 +55,7 @@ pub async fn insert_user(
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
     sqlx::query_as!(
         User,
-        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+        r#"SELECT id, email AS "email!", role AS "role: Role", disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE operator_id IS NULL ORDER BY id"#,
     )
@@ -72,7 +72,7 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
 pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
     sqlx::query_as!(
         User,
-        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+        r#"SELECT id, email AS "email!", role AS "role: Role", disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE id = $1 AND operator_id IS NULL"#,
         id.0,

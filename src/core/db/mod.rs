@@ -6,11 +6,13 @@
 
 pub mod actor;
 pub mod citus;
+mod labels;
 mod pool;
 mod pulse;
 mod store;
 mod violation;
 
+pub(crate) use labels::labels;
 pub use store::{
     draw_id, draw_ids, enter_scope, mark_all_changed, mark_everything_changed, note_changes,
     prune_changes, raise_revision, write_as,

@@ -14,7 +14,7 @@ use crate::memories::mentions::EntityType;
 struct EntityRow {
     id: i64,
     name: String,
-    r#type: String,
+    r#type: EntityType,
     is_user: bool,
     protected: bool,
     summary: Option<String>,
@@ -30,7 +30,7 @@ impl From<EntityRow> for Entity {
         Self {
             id: EntityId(row.id),
             name: row.name,
-            entity_type: EntityType::from_column(&row.r#type),
+            entity_type: row.r#type,
             is_user: row.is_user,
             is_protected: row.protected,
             summary: row.summary,
@@ -68,7 +68,7 @@ pub async fn list(
                         CASE WHEN $5 = 'last' THEN last END DESC NULLS LAST,
                         is_user DESC, mentions DESC, id LIMIT $6
            )
-           SELECT p.id AS "id!", CASE WHEN (SELECT sees_all_names()) THEN p.name ELSE seen_name(p.id, p.name) END AS "name!", p.type AS "type!", p.is_user AS "is_user!", p.protected AS "protected!",
+           SELECT p.id AS "id!", CASE WHEN (SELECT sees_all_names()) THEN p.name ELSE seen_name(p.id, p.name) END AS "name!", p.type AS "type!: EntityType", p.is_user AS "is_user!", p.protected AS "protected!",
                   p.summary, p.mentions AS "mentions!", p.first, p.last, p.total AS "total!",
                   (SELECT count(*) FROM entity_relations r
                    WHERE r.user_id = $1 AND (r.subject_id = p.id OR r.object_id = p.id) AND r.retired_at IS NULL) AS "relations!"
@@ -109,13 +109,12 @@ pub async fn count_by_type(
     user: UserId,
 ) -> Result<Vec<(EntityType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT type, count(*) AS "n!" FROM entities WHERE user_id = $1 AND merged_into IS NULL
+        r#"SELECT type AS "type: EntityType", count(*) AS "n!" FROM entities WHERE user_id = $1 AND merged_into IS NULL
            GROUP BY type ORDER BY 2 DESC, 1"#,
         user.0
     );
     let rows = rows.fetch_all(conn).await?;
-    let read = |row: &str, n| (EntityType::from_column(row), n);
-    Ok(rows.iter().map(|row| read(&row.r#type, row.n)).collect())
+    Ok(rows.into_iter().map(|row| (row.r#type, row.n)).collect())
 }
 
 /// The entity that this one was merged into, or itself.
@@ -139,7 +138,7 @@ pub async fn list_of_ids(
 ) -> Result<Vec<Entity>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EntityRow,
-        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
+        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "type: EntityType", e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
                   CASE WHEN s.mentions IS NULL THEN n.first ELSE s.first END AS first_seen,
                   CASE WHEN s.mentions IS NULL THEN n.last ELSE s.last END AS last_seen,
                   (SELECT count(*) FROM entity_relations r
@@ -171,17 +170,14 @@ pub async fn list_named(
     normals: &[String],
 ) -> Result<Vec<(EntityId, EntityType, bool)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.type, e.by_person FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
+        r#"SELECT e.id, e.type AS "type: EntityType", e.by_person FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
            WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY n.mentions DESC, n.id"#,
         user.0,
         normals,
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| {
-        let entity_type = EntityType::from_column(&row.r#type);
-        (EntityId(row.id), entity_type, row.by_person)
-    });
+    let read = rows.into_iter().map(|row| (EntityId(row.id), row.r#type, row.by_person));
     Ok(read.collect())
 }
 
@@ -249,7 +245,7 @@ pub async fn list_of_source(
     source: ItemId,
 ) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type,
+        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "type: EntityType",
                   min(m.start) AS "start!" FROM entity_mentions m
            JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
            JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
@@ -259,9 +255,7 @@ pub async fn list_of_source(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows
-        .into_iter()
-        .map(|row| (EntityId(row.id), row.name, EntityType::from_column(&row.r#type)));
+    let read = rows.into_iter().map(|row| (EntityId(row.id), row.name, row.r#type));
     Ok(read.collect())
 }
 

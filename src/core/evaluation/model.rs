@@ -3,22 +3,15 @@
 use time::OffsetDateTime;
 
 use super::score::CUTOFFS;
+use crate::db::labels;
 use crate::embedding::model::Space;
 use crate::providers::ProviderType;
 
-/// The space that the figures are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpaceSide {
-    Before,
-    Now,
-}
-
-impl SpaceSide {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Before => "before",
-            Self::Now => "now",
-        }
+labels! {
+    /// The space that the figures are for.
+    pub enum SpaceSide {
+        Before = "before",
+        Now = "now",
     }
 }
 

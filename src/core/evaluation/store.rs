@@ -144,13 +144,13 @@ pub async fn find_latest(
     user: UserId,
 ) -> Result<Option<Measurement>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT e.side, e.measured_at, e.provider_type, e.model, e.items, e.questions, e.questions_by_model,
+        r#"SELECT e.side, e.measured_at, e.provider_type AS "provider_type: ProviderType", e.model, e.items, e.questions, e.questions_by_model,
                 e.found, e.found_by_meaning, r.embedding_tokens, r.chat_tokens
          FROM evaluations e
          LEFT JOIN evaluation_requests r ON r.user_id = e.user_id AND r.space_id = e.space_id
          WHERE e.user_id = $1 AND e.space_id = (
              SELECT space_id FROM evaluations WHERE user_id = $1 AND side = 'now' AND questions > 0
-             ORDER BY measured_at DESC, space_id DESC LIMIT 1)",
+             ORDER BY measured_at DESC, space_id DESC LIMIT 1)"#,
         user.0,
     )
     .fetch_all(conn)
@@ -170,7 +170,7 @@ pub async fn find_latest(
             chat: row.chat_tokens.unwrap_or_default(),
         };
         let scores = SideScores {
-            provider_type: ProviderType::from_column(&row.provider_type),
+            provider_type: row.provider_type,
             model: row.model,
             found: counts(&row.found),
             found_by_meaning: counts(&row.found_by_meaning),

@@ -112,7 +112,7 @@ pub async fn list_names(
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile, a.settings,
+        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile AS "tool_profile: ToolProfile", a.settings,
                   coalesce(i.item_count, 0) AS "item_count!"
            FROM agents a
            LEFT JOIN (
@@ -131,7 +131,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
             name: row.name,
             created_at: row.created_at,
             memory_enabled: row.memory_enabled,
-            profile: ToolProfile::from_column(&row.tool_profile),
+            profile: row.tool_profile,
             item_count: row.item_count,
             settings: AgentSettings::from_column(&row.settings),
         })

@@ -47,7 +47,7 @@ pub async fn insert(
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Error> {
     sqlx::query_as!(
         Invitation,
-        r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!", i.created_at, i.expires_at,
+        r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!: Role", i.created_at, i.expires_at,
                   i.revoked_at, a.email AS "invited_by?", u.email AS "used_by?", r.email AS "resets?"
            FROM invitations i
            LEFT JOIN users a ON a.id = i.invited_by
@@ -66,7 +66,7 @@ pub async fn find_open(
     now: OffsetDateTime,
 ) -> Result<Option<OpenInvitation>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT email, role AS "role!", expires_at FROM invitations
+        r#"SELECT email, role AS "role!: Role", expires_at FROM invitations
            WHERE token_hash = $1 AND resets IS NULL
              AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2"#,
         token_hash,
@@ -76,7 +76,7 @@ pub async fn find_open(
     .await?;
     Ok(row.map(|row| OpenInvitation {
         email: row.email.as_deref().and_then(|email| Email::parse(email).ok()),
-        role: row.role.into(),
+        role: row.role,
         expires_at: row.expires_at,
     }))
 }

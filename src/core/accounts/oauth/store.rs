@@ -51,13 +51,13 @@ pub async fn find_client(
     id: &ClientId,
 ) -> Result<Option<OauthClient>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT client_id, name, redirect_uris FROM oauth_clients WHERE client_id = $1",
+        r#"SELECT client_id AS "client_id: ClientId", name, redirect_uris FROM oauth_clients WHERE client_id = $1"#,
         id.as_str(),
     )
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| OauthClient {
-        id: ClientId::from_column(row.client_id),
+        id: row.client_id,
         name: row.name,
         redirect_uris: row
             .redirect_uris

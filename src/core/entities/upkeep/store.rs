@@ -111,7 +111,7 @@ pub async fn list_all_names(
     user: UserId,
 ) -> Result<Vec<NameWithEntity>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT n.entity_id, n.name, e.type, (e.protected OR e.by_person) AS "is_settled!",
+        r#"SELECT n.entity_id, n.name, e.type AS "type: EntityType", (e.protected OR e.by_person) AS "is_settled!",
                   ARRAY(SELECT CASE WHEN p.one_id = e.id THEN p.other_id ELSE p.one_id END FROM entity_pairs p
                         WHERE p.user_id = $1 AND (p.one_id = e.id OR p.other_id = e.id)) AS "apart!"
            FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
@@ -123,7 +123,7 @@ pub async fn list_all_names(
     let read = rows.into_iter().map(|row| NameWithEntity {
         entity_id: row.entity_id,
         name: row.name,
-        entity_type: EntityType::from_column(&row.r#type),
+        entity_type: row.r#type,
         is_settled: row.is_settled,
         apart: row.apart,
     });

@@ -162,7 +162,7 @@ pub async fn list_weakest(
     let uses: Vec<OffsetDateTime> = fading.iter().map(|item| item.last_used).collect();
     let counts: Vec<i64> = fading.iter().map(|item| item.access_count).collect();
     let rows = sqlx::query!(
-        r#"SELECT f.id AS "id!", t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $6) AS "beginning!",
+        r#"SELECT f.id AS "id!", t.slug, i.type AS "item_type: ItemType", left(concat_ws(': ', i.key, i.content), $6) AS "beginning!",
                   f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
            FROM unnest($2::bigint[], $3::double precision[], $4::timestamptz[], $5::bigint[])
                 AS f (id, strength, last_used, access_count)
@@ -179,7 +179,7 @@ pub async fn list_weakest(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadingItem {
         id: ItemId(row.id),
         theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
+        item_type: row.item_type,
         beginning: row.beginning,
         strength: row.strength,
         last_used: row.last_used,
@@ -205,7 +205,7 @@ pub async fn list_faded(
     limit: i64,
 ) -> Result<Vec<FadedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", e.at
+        r#"SELECT i.id, t.slug, i.type AS "item_type: ItemType", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", e.at
            FROM memory_item_events e
            JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id AND i.status = 'archived'
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
@@ -219,7 +219,7 @@ pub async fn list_faded(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadedItem {
         id: ItemId(row.id),
         theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
+        item_type: row.item_type,
         beginning: row.beginning,
         at: row.at,
     });

@@ -39,7 +39,7 @@ pub async fn list_known(
         &texts as &[&str],
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| KnownAlias {
-        kind: AliasKind::parse(&row.kind).unwrap_or(AliasKind::Name),
+        kind: AliasKind::from_label(&row.kind).unwrap_or(AliasKind::Name),
         alias: row.alias,
         project: Project { id: ProjectId(row.id), name: row.name },
         has_repository: row.has_repository,
