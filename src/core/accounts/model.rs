@@ -28,12 +28,15 @@ pub const USERS_PER_OPERATOR_MAX: i32 = 10_000_000;
 pub const EXTERNAL_ID_CHARS_MAX: usize = 200;
 
 pub use crate::db::UserId;
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct AgentId(pub i64);
 /// Of an agent's or an operator's token; the two kinds are numbered separately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct TokenId(pub i64);
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct OperatorId(pub i64);
 
 labels! {

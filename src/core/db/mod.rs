@@ -34,7 +34,8 @@ use violation::has_code;
 pub use violation::{constraint_of, is_of_a_gone_user};
 
 /// The user whose rows a transaction sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct UserId(pub i64);
 
 impl From<i64> for UserId {

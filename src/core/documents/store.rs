@@ -190,23 +190,17 @@ pub async fn list_revisions(
     document: i64,
     limit: i64,
 ) -> Result<Vec<Revision>, sqlx::Error> {
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        Revision,
         r#"SELECT r.revision, r.event, r.path, r.trust AS "trust: Trust", r.at, a.name AS "agent?" FROM document_revisions r
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = r.agent_id
            WHERE r.user_id = $1 AND r.document_id = $2 ORDER BY r.revision DESC LIMIT $3"#,
         user.0,
         document,
         limit,
-    );
-    let read = rows.fetch_all(conn).await?.into_iter().map(|row| Revision {
-        revision: row.revision,
-        event: row.event,
-        path: row.path,
-        agent: row.agent,
-        trust: row.trust,
-        at: row.at,
-    });
-    Ok(read.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The number of a user's documents, and the bytes of all their revisions.

@@ -11,7 +11,8 @@ use crate::providers::ProviderType;
 use crate::providers::settings::SpaceSettings;
 
 /// Embeddings of different spaces are never compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct SpaceId(pub i64);
 
 /// A query's embedding and its space.

@@ -127,12 +127,12 @@ pub async fn insert_space(
     state: SpaceState,
     now: OffsetDateTime,
 ) -> Result<Option<SpaceId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
+    sqlx::query_scalar!(
+        r#"INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
              query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, key_header, activated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
                  CASE WHEN $10 = 'active' THEN $11::timestamptz END)
-         ON CONFLICT DO NOTHING RETURNING id",
+         ON CONFLICT DO NOTHING RETURNING id AS "id: SpaceId""#,
         user.0,
         settings.endpoint.provider_type.as_str(),
         settings.endpoint.url,
@@ -147,8 +147,7 @@ pub async fn insert_space(
         settings.endpoint.key_header,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(SpaceId))
+    .await
 }
 
 pub async fn has_more_items_than(

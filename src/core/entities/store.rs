@@ -123,12 +123,13 @@ pub async fn find_root(
     user: UserId,
     id: EntityId,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let root = sqlx::query_scalar!(
-        r#"SELECT coalesce(merged_into, id) AS "id!" FROM entities WHERE user_id = $1 AND id = $2"#,
+    sqlx::query_scalar!(
+        r#"SELECT coalesce(merged_into, id) AS "id!: EntityId" FROM entities WHERE user_id = $1 AND id = $2"#,
         user.0,
         id.0
-    );
-    Ok(root.fetch_optional(conn).await?.map(EntityId))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn list_of_ids(
@@ -289,12 +290,13 @@ pub async fn find_of_name(
     user: UserId,
     name: i64,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT entity_id FROM entity_names WHERE user_id = $1 AND id = $2",
+    sqlx::query_scalar!(
+        r#"SELECT entity_id AS "entity_id: EntityId" FROM entity_names WHERE user_id = $1 AND id = $2"#,
         user.0,
         name
-    );
-    Ok(id.fetch_optional(conn).await?.map(EntityId))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Sets a type that the rules could not determine, unless a user has set it. Returns false if nothing changed.

@@ -225,12 +225,12 @@ pub async fn begin(
 
 /// Accounts that are being erased, oldest request first.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM erasure_receipts
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!: UserId" FROM erasure_receipts
            WHERE kind = 'account' AND finished_at IS NULL AND user_id IS NOT NULL ORDER BY id"#
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Returns `more`, `finished`, `waiting` or `nothing`.

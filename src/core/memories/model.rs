@@ -28,7 +28,8 @@ pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 /// The theme of an item added without one (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ItemId(pub i64);
 
 impl fmt::Display for ItemId {

@@ -222,8 +222,9 @@ pub async fn list_superseded(
     id: ItemId,
     by: Option<OffsetDateTime>,
 ) -> Result<Vec<ReplacedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.source, i.trust AS "trust: Trust",
+    sqlx::query_as!(
+        ReplacedItem,
+        r#"SELECT i.id AS "id: ItemId", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.source, i.trust AS "trust: Trust",
                   coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('put_aside', 'superseded')
                             ORDER BY e.id DESC LIMIT 1), false) AS "is_put_aside!"
@@ -235,17 +236,7 @@ pub async fn list_superseded(
         by,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| ReplacedItem {
-            id: ItemId(row.id),
-            beginning: row.beginning,
-            source: row.source,
-            trust: row.trust,
-            is_put_aside: row.is_put_aside,
-        })
-        .collect())
+    .await
 }
 
 /// Archives those of the items that are active and adds this event; superseding lowers the confidence. Also notes the
@@ -314,14 +305,14 @@ pub async fn list_users_uncompared(
     conn: &mut PgConnection,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT i.user_id FROM memory_items i JOIN users u ON u.id = i.user_id
+    sqlx::query_scalar!(
+        r#"SELECT i.user_id AS "user_id: UserId" FROM memory_items i JOIN users u ON u.id = i.user_id
          WHERE i.is_uncompared AND u.memory_enabled AND u.disabled_at IS NULL
-         GROUP BY i.user_id ORDER BY min(i.id) LIMIT $1",
+         GROUP BY i.user_id ORDER BY min(i.id) LIMIT $1"#,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The newest items that were not compared with others yet.

@@ -161,7 +161,8 @@ pub async fn list_meant(
 ) -> Result<Vec<QueryEntity>, sqlx::Error> {
     const NAMED_MAX: i64 = 8;
     const CONNECTED_MAX: i64 = 24;
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        QueryEntity,
         r#"WITH named AS MATERIALIZED (
                SELECT DISTINCT n.entity_id AS id FROM entity_names n
                WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY 1 LIMIT $4
@@ -176,7 +177,7 @@ pub async fn list_meant(
                SELECT id, true AS is_named FROM named
                UNION ALL SELECT id, false FROM beside WHERE id NOT IN (SELECT id FROM named)
            )
-           SELECT m.id AS "id!", m.is_named AS "is_named!",
+           SELECT m.id AS "entity!", m.is_named AS "is_named!",
                   coalesce((SELECT sum(n.mentions) FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = m.id), 0)::bigint AS "mentions!"
            FROM meant m ORDER BY 1"#,
         user.0,
@@ -186,13 +187,7 @@ pub async fn list_meant(
         CONNECTED_MAX,
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| QueryEntity {
-        entity: row.id,
-        mentions: row.mentions,
-        is_named: row.is_named,
-    });
-    Ok(read.collect())
+    .await
 }
 
 /// The newest sources that mention one of these entities, as pairs of source and entity.

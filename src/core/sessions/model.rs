@@ -9,7 +9,8 @@ use time::OffsetDateTime;
 use super::message::{MessageRole, ToolCall};
 use crate::db::{UserId, labels};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct SessionId(pub i64);
 
 impl fmt::Display for SessionId {
@@ -100,7 +101,8 @@ impl StoredMessage {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ExtractionId(pub i64);
 
 labels! {

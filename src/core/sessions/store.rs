@@ -79,21 +79,16 @@ pub async fn hold(
     agent: AgentId,
     name: &SessionName,
 ) -> Result<Option<OpenSession>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT id, state AS "state: SessionState", message_count, ledger_position, flushed_position, tool_call_count FROM sessions
+    sqlx::query_as!(
+        OpenSession,
+        r#"SELECT id AS "id: SessionId", state AS "state: SessionState", message_count, ledger_position, flushed_position, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE"#,
         user.0,
         agent.0,
         name.as_str(),
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| OpenSession {
-        id: SessionId(row.id),
-        state: row.state,
-        message_count: row.message_count,
-        ledger_position: row.ledger_position,
-        flushed_position: row.flushed_position,
-        tool_call_count: row.tool_call_count,
-    }))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn has_room_for_session(
@@ -353,20 +348,20 @@ pub async fn list_users_with_still(
     nights: &Rounds,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+    sqlx::query_scalar!(
+        r#"SELECT s.user_id AS "user_id: UserId" FROM sessions s JOIN users u ON u.id = s.user_id
          LEFT JOIN unnest($3::text[], $4::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
          WHERE s.state = 'open' AND s.last_message_at <= $2 AND u.erasing_at IS NULL
            AND (s.last_message_at <= $1 OR s.opened_at < n.night)
-         GROUP BY s.user_id ORDER BY min(s.last_message_at), s.user_id LIMIT $5",
+         GROUP BY s.user_id ORDER BY min(s.last_message_at), s.user_id LIMIT $5"#,
         still.since,
         still.paused_since,
         &nights.zones,
         &nights.at,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 struct SessionRow {

@@ -56,17 +56,16 @@ pub async fn insert_agent(
     name: &AgentName,
     now: OffsetDateTime,
 ) -> Result<Option<AgentId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO agents (user_id, name, created_at) VALUES ($1, $2, $3)
+    sqlx::query_scalar!(
+        r#"INSERT INTO agents (user_id, name, created_at) VALUES ($1, $2, $3)
          ON CONFLICT ON CONSTRAINT agents_name_key DO NOTHING
-         RETURNING id",
+         RETURNING id AS "id: AgentId""#,
         user.0,
         name.as_str(),
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(AgentId))
+    .await
 }
 
 pub async fn exists(
@@ -88,14 +87,13 @@ pub async fn find_agent_by_name(
     user: UserId,
     name: &AgentName,
 ) -> Result<Option<AgentId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM agents WHERE user_id = $1 AND name = $2",
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: AgentId" FROM agents WHERE user_id = $1 AND name = $2"#,
         user.0,
         name.as_str(),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(AgentId))
+    .await
 }
 
 /// All agents of the user, by name.

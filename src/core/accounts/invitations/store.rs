@@ -98,17 +98,16 @@ pub async fn mark_used(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<InvitationId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "UPDATE invitations SET used_at = $2
+    sqlx::query_scalar!(
+        r#"UPDATE invitations SET used_at = $2
          WHERE token_hash = $1 AND resets IS NULL
            AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
-         RETURNING id",
+         RETURNING id AS "id: InvitationId""#,
         token_hash,
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(InvitationId))
+    .await
 }
 
 pub async fn set_used_by(
@@ -214,17 +213,16 @@ pub async fn mark_reset_used(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let user = sqlx::query_scalar!(
+    sqlx::query_scalar!(
         r#"UPDATE invitations SET used_at = $2, used_by = resets
            WHERE token_hash = $1 AND resets IS NOT NULL
              AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
-           RETURNING resets AS "resets!""#,
+           RETURNING resets AS "resets!: UserId""#,
         token_hash,
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(user.map(UserId))
+    .await
 }
 
 pub async fn revoke_resets_of(

@@ -410,13 +410,13 @@ pub async fn revoke_all(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<Vec<TokenId>, sqlx::Error> {
-    let revoked = sqlx::query_scalar!(
-        "UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id",
+    sqlx::query_scalar!(
+        r#"UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id AS "id: TokenId""#,
         user.0,
         now,
-    );
-    let revoked = revoked.fetch_all(conn).await?;
-    Ok(revoked.into_iter().map(TokenId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whose token it is: of an agent of the user or, without one, of an operator.

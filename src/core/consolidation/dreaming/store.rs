@@ -21,8 +21,8 @@ pub async fn list_users_due(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT u.id FROM memory_revisions m
+    sqlx::query_scalar!(
+        r#"SELECT u.id AS "id: UserId" FROM memory_revisions m
          JOIN users u ON u.id = m.user_id
          LEFT JOIN dream_settings s ON s.user_id = m.user_id
          LEFT JOIN chat_settings c ON c.user_id = m.user_id
@@ -35,14 +35,14 @@ pub async fn list_users_due(
                        WHERE e.user_id = m.user_id AND e.promoted_at IS NULL AND i.live_until > $1
                        GROUP BY e.user_id, i.owner_agent_id, i.project_id
                        HAVING count(*) >= coalesce(s.episodes_min, $4) AND max(e.kept_at) <= $2)
-         ORDER BY r.next_try_at NULLS FIRST LIMIT $3",
+         ORDER BY r.next_try_at NULLS FIRST LIMIT $3"#,
         now,
         now - QUIET_FOR,
         limit,
         EPISODES_MIN,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whose episodes are next for a dream; `None` if none are due.

@@ -60,13 +60,12 @@ pub async fn delete_older(
 
 /// As the system role.
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT DISTINCT r.user_id FROM evaluation_requests r JOIN users u ON u.id = r.user_id
-         WHERE r.ended_at IS NULL AND u.disabled_at IS NULL ORDER BY r.user_id"
+    sqlx::query_scalar!(
+        r#"SELECT DISTINCT r.user_id AS "user_id: UserId" FROM evaluation_requests r JOIN users u ON u.id = r.user_id
+         WHERE r.ended_at IS NULL AND u.disabled_at IS NULL ORDER BY r.user_id"#
     )
     .fetch_all(conn)
-    .await?;
-    Ok(ids.into_iter().map(UserId).collect())
+    .await
 }
 
 /// The oldest request in progress; none if the user is disabled.
@@ -74,21 +73,16 @@ pub async fn find_open(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<MeasurementRequest>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT space_id, before_id, items, questions FROM evaluation_requests
+    sqlx::query_as!(
+        MeasurementRequest,
+        r#"SELECT space_id AS "space: SpaceId", before_id AS "before: SpaceId", items, questions FROM evaluation_requests
          WHERE user_id = $1 AND ended_at IS NULL
            AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
-         ORDER BY asked_at, space_id LIMIT 1",
+         ORDER BY asked_at, space_id LIMIT 1"#,
         user.0
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| MeasurementRequest {
-        space: SpaceId(row.space_id),
-        before: row.before_id.map(SpaceId),
-        items: row.items,
-        questions: row.questions,
-    }))
+    .await
 }
 
 /// If the measurement of this space has ended: why nothing was measured, or `None`.

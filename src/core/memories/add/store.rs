@@ -107,12 +107,12 @@ pub async fn find_aside(
     item: &NewItem,
     holder: ItemId,
 ) -> Result<Option<ItemId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM memory_items
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: ItemId" FROM memory_items
          WHERE user_id = $1 AND superseded_by = $2 AND theme_id = $3 AND content_hash = $4
            AND key = $5 AND status = 'archived' AND valid_from IS NOT DISTINCT FROM $6 AND valid_until IS NOT DISTINCT FROM $7
            AND project_id IS NOT DISTINCT FROM $8
-         ORDER BY id LIMIT 1",
+         ORDER BY id LIMIT 1"#,
         user.0,
         holder.0,
         theme.0,
@@ -123,8 +123,7 @@ pub async fn find_aside(
         item.project().map(|project| project.0),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(ItemId))
+    .await
 }
 
 /// Links an item to the one that superseded it.

@@ -131,11 +131,13 @@ pub async fn find_of_session(
     user: UserId,
     session: i64,
 ) -> Result<Option<Project>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT p.id, p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
-         WHERE s.user_id = $1 AND s.id = $2",
+    sqlx::query_as!(
+        Project,
+        r#"SELECT p.id AS "id: ProjectId", p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
+         WHERE s.user_id = $1 AND s.id = $2"#,
         user.0,
         session,
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| Project { id: ProjectId(row.id), name: row.name }))
+    )
+    .fetch_optional(conn)
+    .await
 }

@@ -120,17 +120,14 @@ pub async fn list_undecided(
     user: UserId,
     proposals: &[i64],
 ) -> Result<Vec<Undecided>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT id, item_id, instead_id FROM proposals WHERE user_id = $1 AND id = ANY ($2) AND state = 'open' ORDER BY id",
+    sqlx::query_as!(
+        Undecided,
+        r#"SELECT id, item_id AS "item: ItemId", instead_id AS "instead: ItemId" FROM proposals WHERE user_id = $1 AND id = ANY ($2) AND state = 'open' ORDER BY id"#,
         user.0,
         proposals,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Undecided {
-        id: row.id,
-        item: ItemId(row.item_id),
-        instead: row.instead_id.map(ItemId),
-    });
-    Ok(rows.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Those that applied no more from `decided_at` on are open again, unless the agent has proposed the same since.

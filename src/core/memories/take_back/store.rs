@@ -82,17 +82,18 @@ pub async fn list_displaced(
     by: &[i64],
     since: OffsetDateTime,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT i.id FROM memory_items i
+    sqlx::query_scalar!(
+        r#"SELECT i.id AS "id: ItemId" FROM memory_items i
          WHERE i.user_id = $1 AND i.superseded_by = ANY ($2) AND i.status = 'archived' AND i.theme_id IS NOT NULL
            AND (SELECT e.event = 'superseded' AND e.agent_id IS NULL AND e.at >= $3 FROM memory_item_events e
                 WHERE e.user_id = $1 AND e.item_id = i.id ORDER BY e.id DESC LIMIT 1)
-         ORDER BY i.id DESC",
+         ORDER BY i.id DESC"#,
         user.0,
         by,
         since,
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whether another active item has its key or text at a time of this period.

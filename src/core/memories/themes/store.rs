@@ -9,7 +9,8 @@ use crate::accounts::{AgentId, UserId};
 use crate::memories::model::{MemoryTheme, NewItem, ThemeCount, ThemeNames, ThemeSlug};
 use crate::memories::quota::THEMES_MAX;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ThemeId(pub i64);
 
 /// The theme of this slug, or else the oldest of this display name. Older slugs are without signs: `c` of `C++`.

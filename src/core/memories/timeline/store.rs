@@ -107,7 +107,8 @@ pub async fn list_differing(
     ids: &[i64],
     by: OffsetDateTime,
 ) -> Result<Vec<ChangedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        ChangedItem,
         r#"WITH RECURSIVE chain AS (
                SELECT i.id, i.superseded_by AS next, 1 AS step FROM memory_items i
                WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.live_until <= $4
@@ -116,9 +117,9 @@ pub async fn list_differing(
                JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.live_until <= $4 AND s.superseded_by IS NOT NULL
                WHERE c.step < 50
            )
-           SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!",
+           SELECT i.id AS "id: ItemId", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!",
                   (SELECT s.id FROM chain c JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.created_at <= $4
-                   WHERE c.id = i.id ORDER BY c.step DESC LIMIT 1) AS instead
+                   WHERE c.id = i.id ORDER BY c.step DESC LIMIT 1) AS "instead: ItemId"
            FROM memory_items i WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.theme_id IS NOT NULL
            ORDER BY i.id DESC"#,
         user.0,
@@ -127,13 +128,7 @@ pub async fn list_differing(
         by,
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| ChangedItem {
-        id: ItemId(row.id),
-        beginning: row.beginning,
-        instead: row.instead.map(ItemId),
-    });
-    Ok(read.collect())
+    .await
 }
 
 /// Values of the fact with the item's key and when each was true, newest first; empty without a key. Items that were put

@@ -15,18 +15,18 @@ pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT DISTINCT e.user_id FROM session_extractions e JOIN users u ON u.id = e.user_id
+    sqlx::query_scalar!(
+        r#"SELECT DISTINCT e.user_id AS "user_id: UserId" FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
            AND coalesce(e.next_try_at, $1) <= $1
            AND u.disabled_at IS NULL
            AND NOT EXISTS (SELECT FROM session_extractions b
                            WHERE b.user_id = e.user_id AND b.session_id = e.session_id
-                             AND b.first_position < e.first_position AND b.outcome = 'pending')",
+                             AND b.first_position < e.first_position AND b.outcome = 'pending')"#,
         now,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The next stretch and when it is due; none for a disabled user.
