@@ -280,8 +280,12 @@ pub async fn find_user(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let id = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_user", user.0);
-    Ok(id.fetch_optional(conn).await?.map(EntityId))
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: EntityId" FROM entities WHERE user_id = $1 AND is_user"#,
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// The entity of a name row.

@@ -144,7 +144,7 @@ pub async fn find_latest(
     user: UserId,
 ) -> Result<Option<Measurement>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.side, e.measured_at, e.provider_type AS "provider_type: ProviderType", e.model, e.items, e.questions, e.questions_by_model,
+        r#"SELECT e.side AS "side: SpaceSide", e.measured_at, e.provider_type AS "provider_type: ProviderType", e.model, e.items, e.questions, e.questions_by_model,
                 e.found, e.found_by_meaning, r.embedding_tokens, r.chat_tokens
          FROM evaluations e
          LEFT JOIN evaluation_requests r ON r.user_id = e.user_id AND r.space_id = e.space_id
@@ -175,9 +175,9 @@ pub async fn find_latest(
             found: counts(&row.found),
             found_by_meaning: counts(&row.found_by_meaning),
         };
-        match row.side.as_str() {
-            "before" => before = Some(scores),
-            _ => now = Some((row.measured_at, asked, scores)),
+        match row.side {
+            SpaceSide::Before => before = Some(scores),
+            SpaceSide::Now => now = Some((row.measured_at, asked, scores)),
         }
     }
     Ok(now.map(|(at, asked, now)| Measurement { at, asked, now, before, tokens }))

@@ -288,16 +288,16 @@ pub async fn list_users_with_expired(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM (
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!: UserId" FROM (
                SELECT user_id, expires_at AS at FROM memory_items WHERE status = 'active' AND expires_at <= $1
                UNION ALL SELECT user_id, turns_at FROM memory_items WHERE status = 'active' AND turns_at <= $1) due
            GROUP BY user_id ORDER BY min(at), user_id LIMIT $2"#,
         now,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Runs as the system role. Users with items that were not compared with others yet.
@@ -422,14 +422,15 @@ pub async fn list_turned(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
-         ORDER BY turns_at, id LIMIT $3",
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: ItemId" FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
+           ORDER BY turns_at, id LIMIT $3"#,
         user.0,
         now,
         limit,
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Items read from the session, in conversation order, and their total number.

@@ -309,7 +309,7 @@ pub async fn list_proposals(
     chars_max: i32,
 ) -> Result<Vec<(i64, Proposal)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT p.dream_id, p.n, p.kind, p.why, p.state AS "state: ProposalState", p.decided_at, p.by_dream,
+        r#"SELECT p.dream_id, p.n, p.kind AS "kind: ProposedChange", p.why, p.state AS "state: ProposalState", p.decided_at, p.by_dream,
                   g.id AS gone_id, left(concat_ws(': ', g.key, g.content), $3) AS "gone!", g.trust AS "gone_trust: Trust", g.protected AS gone_protected,
                   greatest(g.last_verified_at, g.created_at) AS "gone_stated_at!",
                   k.id AS kept_id, left(concat_ws(': ', k.key, k.content), $3) AS "kept!", k.trust AS "kept_trust: Trust", k.protected AS kept_protected,
@@ -325,7 +325,7 @@ pub async fn list_proposals(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
         let proposal = Proposal {
             n: row.n,
-            kind: ProposedChange::from_label(&row.kind).unwrap_or(ProposedChange::Contradiction),
+            kind: row.kind,
             why: row.why,
             state: row.state,
             decided_at: row.decided_at,
@@ -377,8 +377,8 @@ pub async fn list_in_state(
     state: ProposalState,
 ) -> Result<Vec<ProposalRow>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT n, kind, gone_id, kept_id, decided_at FROM dream_proposals
-         WHERE user_id = $1 AND dream_id = $2 AND ($3::smallint IS NULL OR n = $3) AND state = $4 ORDER BY n",
+        r#"SELECT n, kind AS "kind: ProposedChange", gone_id, kept_id, decided_at FROM dream_proposals
+         WHERE user_id = $1 AND dream_id = $2 AND ($3::smallint IS NULL OR n = $3) AND state = $4 ORDER BY n"#,
         user.0,
         dream,
         n,
@@ -386,7 +386,7 @@ pub async fn list_in_state(
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| ProposalRow {
         n: row.n,
-        kind: ProposedChange::from_label(&row.kind).unwrap_or(ProposedChange::Contradiction),
+        kind: row.kind,
         pair: ItemPair { gone: ItemId(row.gone_id), kept: ItemId(row.kept_id) },
         decided_at: row.decided_at,
     });
