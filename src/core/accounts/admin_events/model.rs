@@ -88,7 +88,7 @@ pub struct AdminEvent {
     pub by_command: bool,
     /// An address; `None` if the account is deleted.
     pub actor: Option<String>,
-    pub action: String,
+    pub action: AdminAction,
     /// An address, `operator: id`, an operator's name, or a job's name.
     pub subject: Option<String>,
 }

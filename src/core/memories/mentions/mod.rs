@@ -9,8 +9,9 @@ mod rules;
 pub mod store;
 mod text;
 
-use sqlx::PgConnection;
 use std::collections::{HashMap, HashSet};
+
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 pub use rules::find;
