@@ -11,37 +11,6 @@ use crate::embedding::SpaceId;
 use crate::memories::ItemId;
 use crate::memories::mentions::EntityType;
 
-struct EntityRow {
-    id: i64,
-    name: String,
-    r#type: EntityType,
-    is_user: bool,
-    protected: bool,
-    summary: Option<String>,
-    mentions: i64,
-    first_seen: Option<OffsetDateTime>,
-    last_seen: Option<OffsetDateTime>,
-    relations: i64,
-}
-
-impl From<EntityRow> for Entity {
-    fn from(row: EntityRow) -> Self {
-        let has_mentions = row.mentions > 0;
-        Self {
-            id: EntityId(row.id),
-            name: row.name,
-            entity_type: row.r#type,
-            is_user: row.is_user,
-            is_protected: row.protected,
-            summary: row.summary,
-            mentions: row.mentions,
-            first_seen: row.first_seen.filter(|_| has_mentions),
-            last_seen: row.last_seen.filter(|_| has_mentions),
-            relations: row.relations,
-        }
-    }
-}
-
 /// Entities that match the filter and are not merged into another, and their total number.
 pub async fn list(
     conn: &mut PgConnection,
@@ -87,19 +56,17 @@ pub async fn list(
     .fetch_all(conn)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let entities = rows.into_iter().map(|row| {
-        Entity::from(EntityRow {
-            id: row.id,
-            name: row.name,
-            r#type: row.r#type,
-            is_user: row.is_user,
-            protected: row.protected,
-            summary: row.summary,
-            mentions: row.mentions,
-            first_seen: row.first,
-            last_seen: row.last,
-            relations: row.relations,
-        })
+    let entities = rows.into_iter().map(|row| Entity {
+        id: EntityId(row.id),
+        name: row.name,
+        entity_type: row.r#type,
+        is_user: row.is_user,
+        is_protected: row.protected,
+        summary: row.summary,
+        mentions: row.mentions,
+        first_seen: row.first,
+        last_seen: row.last,
+        relations: row.relations,
     });
     Ok((entities.collect(), total))
 }
@@ -137,9 +104,9 @@ pub async fn list_of_ids(
     user: UserId,
     ids: &[i64],
 ) -> Result<Vec<Entity>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        EntityRow,
-        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "type: EntityType", e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
+    sqlx::query_as!(
+        Entity,
+        r#"SELECT e.id AS "id: EntityId", CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "entity_type: EntityType", e.is_user, e.protected AS is_protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
                   CASE WHEN s.mentions IS NULL THEN n.first ELSE s.first END AS first_seen,
                   CASE WHEN s.mentions IS NULL THEN n.last ELSE s.last END AS last_seen,
                   (SELECT count(*) FROM entity_relations r
@@ -160,8 +127,7 @@ pub async fn list_of_ids(
         ids,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(Entity::from).collect())
+    .await
 }
 
 /// Entities with one of these normalized names, most mentioned first, and whether a person has set their name or type.
