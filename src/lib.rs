@@ -39,7 +39,7 @@
 //! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
 //! | [`replay`] | notes of what was erased, revoked or switched off, which a restore of an older backup repeats |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
-//! | [`db`], [`postgres`] | roles, migrations and the SQL functions (`functions.rs`), transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
+//! | [`db`], [`postgres`] | roles, migrations and the SQL functions (`functions.rs`), transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `labels.rs` declares enums that are text columns; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`texts`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · the form in which texts are compared, and edits of a part · metrics · what a panic may log · encrypted secrets |
 //!
 //! # Walkthrough: one add

@@ -15,7 +15,7 @@ use super::AppState;
 use super::error::Problem;
 use super::visitor::SignedIn;
 use crate::documents::{DocumentError, FullDocument};
-use crate::erasure::{self, ErasureKind};
+use crate::erasure;
 use crate::export::Export;
 
 pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
@@ -85,13 +85,7 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
     let rfc3339 = |at: time::OffsetDateTime| at.format(&Rfc3339).unwrap_or_default();
     let document = json!({
         "receipt": receipt.id.as_str(),
-        "erased": match receipt.kind {
-            ErasureKind::Item => "item",
-            ErasureKind::Session => "session",
-            ErasureKind::Document => "document",
-            ErasureKind::Account => "account",
-            ErasureKind::Chosen => "chosen",
-        },
+        "erased": receipt.kind,
         "requested_at": rfc3339(receipt.requested_at),
         "finished_at": receipt.finished_at.map(rfc3339),
         "rows": receipt.erased,

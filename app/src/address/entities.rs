@@ -58,7 +58,7 @@ impl EntityFilters {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "q" => filters.q = value.trim().to_owned(),
-                "type" => filters.entity_type = EntityType::parse(&value),
+                "type" => filters.entity_type = EntityType::from_label(&value),
                 "sort" => filters.sort = order_from(&value),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
@@ -128,7 +128,7 @@ impl GraphFilters {
                     let depth = value.parse().ok().filter(|depth| DEPTHS.contains(depth));
                     filters.depth = depth.unwrap_or(DEPTHS[0]);
                 }
-                "type" => filters.entity_type = EntityType::parse(&value),
+                "type" => filters.entity_type = EntityType::from_label(&value),
                 "relation" => filters.relation = given(&value),
                 "at" => filters.at = given(&value),
                 "together" => filters.with_together = value != "0",

@@ -26,7 +26,7 @@ impl SessionFilters {
                     let mut states = [SessionState::Open, SessionState::Completed].into_iter();
                     filters.state = states.find(|state| state.as_str() == value);
                 }
-                "outcome" => filters.outcome = ExtractionOutcome::parse(&value),
+                "outcome" => filters.outcome = ExtractionOutcome::from_label(&value),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }

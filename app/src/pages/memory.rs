@@ -150,7 +150,8 @@ async fn load(page: &Page, filters: &MemoryFilters) -> Result<LoadedMemories, Pa
 
 fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invalid> {
     // Unknown types in the URL are ignored, so that old links keep working.
-    let types: Vec<ItemType> = filters.types.iter().filter_map(|t| ItemType::searched(t)).collect();
+    let types: Vec<ItemType> =
+        filters.types.iter().filter_map(|t| ItemType::from_label(t)).collect();
     // The list of another day shows what was active then.
     let status = match filters.status {
         StatusFilter::Archived if day.is_now() => "archived",

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::db::labels;
 use crate::input::Invalid;
 
 /// Token budget of one recall.
@@ -31,28 +32,17 @@ pub struct AgentSettings {
     pub memory_scope: Option<MemoryScope>,
 }
 
-/// Also read by the database: see the migration `scopes`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryScope {
-    /// Sees shared memory; what it writes is shared.
-    #[default]
-    Shared,
-    /// Sees its own and shared memory, its own first; owns what it writes.
-    OwnFirst,
-    /// Sees only its own memory.
-    OwnOnly,
-}
-
-impl MemoryScope {
-    pub const ALL: [Self; 3] = [Self::Shared, Self::OwnFirst, Self::OwnOnly];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shared => "shared",
-            Self::OwnFirst => "own_first",
-            Self::OwnOnly => "own_only",
-        }
+labels! {
+    /// Also read by the database: see the migration `scopes`.
+    #[derive(Default, Deserialize)]
+    pub enum MemoryScope {
+        /// Sees shared memory; what it writes is shared.
+        #[default]
+        Shared = "shared",
+        /// Sees its own and shared memory, its own first; owns what it writes.
+        OwnFirst = "own_first",
+        /// Sees only its own memory.
+        OwnOnly = "own_only",
     }
 }
 

@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use super::agent_settings::AgentSettings;
 use crate::clock::Zone;
 use crate::db::actor::READ_ONLY_TEAM;
+use crate::db::labels;
 use crate::input::{Invalid, check_text, required_text};
 
 pub const EMAIL_CHARS_MAX: usize = 254;
@@ -27,36 +28,21 @@ pub const USERS_PER_OPERATOR_MAX: i32 = 10_000_000;
 pub const EXTERNAL_ID_CHARS_MAX: usize = 200;
 
 pub use crate::db::UserId;
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct AgentId(pub i64);
 /// Of an agent's or an operator's token; the two kinds are numbered separately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct TokenId(pub i64);
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct OperatorId(pub i64);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    Admin,
-    Member,
-}
-
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Member => "member",
-        }
-    }
-}
-
-/// From a column, whose check constraint allows no other value.
-impl From<String> for Role {
-    fn from(role: String) -> Self {
-        match role.as_str() {
-            "admin" => Self::Admin,
-            _ => Self::Member,
-        }
+labels! {
+    pub enum Role {
+        Admin = "admin",
+        Member = "member",
     }
 }
 
@@ -294,24 +280,24 @@ impl FromStr for Scope {
 
 pub type Scopes = BTreeSet<Scope>;
 
-/// Which tools are listed to an agent, because every conversation pays for the list. Grants and forbids nothing: that is what
-/// scopes are for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToolProfile {
-    /// One tool for everything, for models that confuse several.
-    Single,
-    /// `search` and `fetch` alone, as ChatGPT expects them of a connector.
-    Connector,
-    /// The tools that every agent needs.
-    #[default]
-    Core,
-    /// All tools.
-    Full,
+labels! {
+    /// Which tools are listed to an agent, because every conversation pays for the list. Grants and forbids nothing: that is what
+    /// scopes are for.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum ToolProfile {
+        /// One tool for everything, for models that confuse several.
+        Single = "single",
+        /// `search` and `fetch` alone, as ChatGPT expects them of a connector.
+        Connector = "connector",
+        /// The tools that every agent needs.
+        #[default]
+        Core = "core",
+        /// All tools.
+        Full = "full",
+    }
 }
 
 impl ToolProfile {
-    pub const ALL: [Self; 4] = [Self::Single, Self::Connector, Self::Core, Self::Full];
-
     /// Whether this profile lists a tool whose smallest profile is `smallest`.
     pub fn lists(self, smallest: Self) -> bool {
         match (self, smallest) {
@@ -319,28 +305,13 @@ impl ToolProfile {
             _ => self == smallest,
         }
     }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Connector => "connector",
-            Self::Core => "core",
-            Self::Full => "full",
-        }
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(in crate::accounts) fn from_column(text: &str) -> Self {
-        text.parse().unwrap_or_default()
-    }
 }
 
 impl FromStr for ToolProfile {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let known = Self::ALL.into_iter().find(|p| p.as_str() == text);
-        known.ok_or_else(|| {
+        Self::from_label(text).ok_or_else(|| {
             Invalid::new(
                 "profile",
                 "invalid_profile",

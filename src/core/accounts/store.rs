@@ -36,26 +36,25 @@ pub async fn insert_user(
     role: Role,
     now: OffsetDateTime,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+    sqlx::query_scalar!(
+        r#"INSERT INTO users (email, password_hash, role, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $4)
          ON CONFLICT ON CONSTRAINT users_email_key DO NOTHING
-         RETURNING id",
+         RETURNING id AS "id: UserId""#,
         email.as_str(),
         password_hash,
         role.as_str(),
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(UserId))
+    .await
 }
 
 /// All users who sign in, oldest first.
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
     sqlx::query_as!(
         User,
-        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+        r#"SELECT id, email AS "email!", role AS "role: Role", disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE operator_id IS NULL ORDER BY id"#,
     )
@@ -72,7 +71,7 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
 pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
     sqlx::query_as!(
         User,
-        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+        r#"SELECT id, email AS "email!", role AS "role: Role", disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE id = $1 AND operator_id IS NULL"#,
         id.0,
@@ -106,10 +105,9 @@ pub async fn find_user_by_email(
     conn: &mut PgConnection,
     email: &Email,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let id = sqlx::query_scalar!("SELECT id FROM users WHERE email = $1", email.as_str())
+    sqlx::query_scalar!(r#"SELECT id AS "id: UserId" FROM users WHERE email = $1"#, email.as_str())
         .fetch_optional(conn)
-        .await?;
-    Ok(id.map(UserId))
+        .await
 }
 
 pub async fn find_password_hash(

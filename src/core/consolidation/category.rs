@@ -1,42 +1,29 @@
 //! The category of a fact: its theme, its item type, and how long it is kept.
 
+use crate::db::labels;
 use crate::memories::ItemType;
 
-/// The category of a fact; its theme has the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    Profile,
-    Preferences,
-    Technical,
-    Projects,
-    Other,
-    /// Used only for flushed sessions: what is valid for a while.
-    Decisions,
-    ToDo,
+labels! {
+    /// The category of a fact; its theme has the same name.
+    pub enum Category {
+        Profile = "profile",
+        Preferences = "preferences",
+        Technical = "technical",
+        Projects = "projects",
+        Other = "other",
+        /// Used only for flushed sessions: what is valid for a while.
+        Decisions = "decisions",
+        ToDo = "to_do",
+    }
 }
 
 impl Category {
-    pub const ALL: [Self; 5] =
+    pub const OF_SESSION: [Self; 5] =
         [Self::Profile, Self::Preferences, Self::Technical, Self::Projects, Self::Other];
     pub const OF_FLUSH: [Self; 2] = [Self::Decisions, Self::ToDo];
 
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Profile => "profile",
-            Self::Preferences => "preferences",
-            Self::Technical => "technical",
-            Self::Projects => "projects",
-            Self::Other => "other",
-            Self::Decisions => "decisions",
-            Self::ToDo => "to_do",
-        }
-    }
-
     pub fn read(text: &str) -> Self {
-        let text = text.trim().to_lowercase();
-        let all = Self::ALL.into_iter().chain(Self::OF_FLUSH);
-        let known = all.into_iter().find(|c| c.as_str() == text);
-        known.unwrap_or(Self::Other)
+        Self::from_label(&text.trim().to_lowercase()).unwrap_or(Self::Other)
     }
 
     /// Never an instruction: what was said in a conversation must not command an agent.

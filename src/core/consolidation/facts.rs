@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn only_preferences_are_preferences_and_nothing_is_an_instruction() {
-        let of = Category::ALL.map(Category::item_type);
+        let of = Category::OF_SESSION.map(Category::item_type);
         let fact = ItemType::Fact;
         assert_eq!(of, [fact, ItemType::Preference, fact, fact, fact]);
     }

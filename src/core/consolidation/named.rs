@@ -153,7 +153,7 @@ fn read_type(value: &Value) -> EntityType {
         "organisation" | "company" => EntityType::Organization,
         "place" | "city" | "country" => EntityType::Location,
         "tool" | "software" => EntityType::Product,
-        known => EntityType::parse(known).unwrap_or(EntityType::Other),
+        known => EntityType::from_label(known).unwrap_or(EntityType::Other),
     }
 }
 

@@ -157,7 +157,7 @@ pub(crate) fn as_data(text: &str) -> String {
 /// The JSON schema of an answer to [`extraction`], for servers that can enforce one.
 pub fn extraction_schema(with_connections: bool, is_flush: bool, of_project: bool) -> Value {
     let of_flush = Category::OF_FLUSH.into_iter().filter(|_| is_flush);
-    let categories = Category::ALL.into_iter().chain(of_flush);
+    let categories = Category::OF_SESSION.into_iter().chain(of_flush);
     let categories: Vec<&str> = categories.map(Category::as_str).collect();
     let text = json!({"type": "string"});
     let mut schema = json!({

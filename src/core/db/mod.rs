@@ -7,11 +7,13 @@
 pub mod actor;
 pub mod citus;
 mod functions;
+mod labels;
 mod pool;
 mod pulse;
 mod store;
 mod violation;
 
+pub(crate) use labels::labels;
 pub use store::{
     draw_id, draw_ids, enter_scope, mark_all_changed, mark_everything_changed, note_changes,
     prune_changes, raise_revision, write_as,
@@ -33,7 +35,8 @@ use violation::has_code;
 pub use violation::{constraint_of, is_of_a_gone_user};
 
 /// The user whose rows a transaction sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct UserId(pub i64);
 
 impl From<i64> for UserId {

@@ -22,7 +22,8 @@ const SLASHES: [char; 10] = [
 ];
 
 /// Path of the document: names of folders and of a file, joined by slashes. Slashes are not percent-encoded. memory_files knows it as /memories/{path}.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, sqlx::Type)]
+#[sqlx(transparent)]
 #[schemars(example = "MEMORY.md")]
 pub struct DocumentPath(#[schemars(length(min = 1, max = PATH_CHARS_MAX))] String);
 
@@ -72,11 +73,6 @@ impl DocumentPath {
             }
         }
         Ok(Self(path))
-    }
-
-    /// Valid, because paths are parsed before they are stored.
-    pub(super) fn from_column(path: String) -> Self {
-        Self(path)
     }
 
     pub fn as_str(&self) -> &str {

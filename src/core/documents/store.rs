@@ -12,10 +12,10 @@ use crate::memories::{Project, ProjectId, Trust};
 
 struct DocumentRecord {
     id: i64,
-    path: String,
+    path: DocumentPath,
     revision: i32,
     bytes: i32,
-    trust: String,
+    trust: Trust,
     owner_agent_id: Option<i64>,
     owner: Option<String>,
     project_id: Option<i64>,
@@ -29,10 +29,10 @@ impl From<DocumentRecord> for Document {
     fn from(row: DocumentRecord) -> Self {
         Self {
             id: row.id,
-            path: DocumentPath::from_column(row.path),
+            path: row.path,
             revision: row.revision,
             bytes: row.bytes,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             owner_id: row.owner_agent_id,
             owner: row.owner,
             project: Project::of_row(row.project_id.zip(row.project)),
@@ -54,7 +54,7 @@ pub async fn find(
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+        r#"SELECT d.id, d.path AS "path: DocumentPath", d.revision, d.bytes, d.trust AS "trust: Trust", d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
                   d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
            LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
@@ -79,7 +79,7 @@ pub async fn find_by_id(
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+        r#"SELECT d.id, d.path AS "path: DocumentPath", d.revision, d.bytes, d.trust AS "trust: Trust", d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
                   d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
            LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
@@ -101,7 +101,7 @@ pub async fn list(
 ) -> Result<Vec<Document>, sqlx::Error> {
     let rows = sqlx::query_as!(
         DocumentRecord,
-        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
+        r#"SELECT d.id, d.path AS "path: DocumentPath", d.revision, d.bytes, d.trust AS "trust: Trust", d.owner_agent_id, a.name AS "owner?", d.project_id, p.name AS "project?", d.created_at,
                   d.updated_at, d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
            LEFT JOIN projects p ON p.user_id = $1 AND p.id = d.project_id
@@ -173,14 +173,14 @@ pub async fn find_trust(
     document: i64,
     revision: i32,
 ) -> Result<Option<Trust>, sqlx::Error> {
-    let trust = sqlx::query_scalar!(
-        "SELECT trust FROM document_revisions WHERE user_id = $1 AND document_id = $2 AND revision = $3",
+    sqlx::query_scalar!(
+        r#"SELECT trust AS "trust: Trust" FROM document_revisions WHERE user_id = $1 AND document_id = $2 AND revision = $3"#,
         user.0,
         document,
         revision,
-    );
-    let trust = trust.fetch_optional(conn).await?;
-    Ok(trust.map(|trust| Trust::from_column(&trust)))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Newest first.
@@ -190,23 +190,17 @@ pub async fn list_revisions(
     document: i64,
     limit: i64,
 ) -> Result<Vec<Revision>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT r.revision, r.event, r.path, r.trust, r.at, a.name AS "agent?" FROM document_revisions r
+    sqlx::query_as!(
+        Revision,
+        r#"SELECT r.revision, r.event, r.path, r.trust AS "trust: Trust", r.at, a.name AS "agent?" FROM document_revisions r
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = r.agent_id
            WHERE r.user_id = $1 AND r.document_id = $2 ORDER BY r.revision DESC LIMIT $3"#,
         user.0,
         document,
         limit,
-    );
-    let read = rows.fetch_all(conn).await?.into_iter().map(|row| Revision {
-        revision: row.revision,
-        event: row.event,
-        path: row.path,
-        agent: row.agent,
-        trust: Trust::from_column(&row.trust),
-        at: row.at,
-    });
-    Ok(read.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The number of a user's documents, and the bytes of all their revisions.
@@ -231,7 +225,7 @@ pub async fn insert(
         DocumentRecord,
         r#"INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, project_id, created_at, updated_at)
            VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, new_owner(), $5, $4, $4)
-           RETURNING id, path, revision, bytes, trust, owner_agent_id, NULL::text AS owner, project_id, NULL::text AS project, created_at, updated_at, archived_at"#,
+           RETURNING id, path AS "path: DocumentPath", revision, bytes, trust AS "trust: Trust", owner_agent_id, NULL::text AS owner, project_id, NULL::text AS project, created_at, updated_at, archived_at"#,
         user.0,
         path.as_str(),
         trust.as_str(),
@@ -273,7 +267,7 @@ pub async fn add_revisions(
                SELECT $1, id, revision, $6, path, $4, trust, $9, $7 FROM document
                RETURNING user_id
            )
-           SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!", owner_agent_id,
+           SELECT id AS "id!", path AS "path!: DocumentPath", revision AS "revision!", bytes AS "bytes!", trust AS "trust!: Trust", owner_agent_id,
                   (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = owner_agent_id) AS owner, project_id,
                   (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = project_id) AS project, created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
         user.0,
@@ -523,7 +517,7 @@ pub async fn list_touched(
                SELECT document_id, min(revision) AS first FROM document_revisions
                WHERE user_id = $1 AND agent_id IS NOT DISTINCT FROM $2 AND at BETWEEN $3 AND $4 GROUP BY document_id
            )
-           SELECT o.document_id AS "id!", o.first AS "first!", d.archived_at IS NOT NULL AS "is_archived!", b.revision AS "revision?", b.path AS "path?",
+           SELECT o.document_id AS "id!", o.first AS "first!", d.archived_at IS NOT NULL AS "is_archived!", b.revision AS "revision?", b.path AS "path?: DocumentPath",
                   b.event = 'archived' AS was_archived,
                   EXISTS (SELECT FROM document_revisions s
                           WHERE s.user_id = $1 AND s.document_id = o.document_id AND s.revision > o.first
@@ -549,7 +543,7 @@ pub async fn list_touched(
         stays: row.is_changed_since || (row.first > 1 && row.revision.is_none()),
         before: row.revision.zip(row.path).map(|(revision, path)| DocumentBefore {
             revision,
-            path: DocumentPath::from_column(path),
+            path,
             is_archived: row.was_archived.unwrap_or_default(),
         }),
     });

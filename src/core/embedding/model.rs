@@ -6,11 +6,13 @@ use time::OffsetDateTime;
 
 use super::Vector;
 use super::tokens::QueryTokens;
+use crate::db::labels;
 use crate::providers::ProviderType;
 use crate::providers::settings::SpaceSettings;
 
 /// Embeddings of different spaces are never compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct SpaceId(pub i64);
 
 /// A query's embedding and its space.
@@ -70,32 +72,14 @@ pub(super) fn without_speakers(query: &str, names: &[NamedWord], speakers: &[Str
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpaceState {
-    /// Used by searches.
-    Active,
-    /// Replaces the active one when nothing in it is pending.
-    Building,
-    /// Still answers searches that began before the swap; its embeddings are kept for a while.
-    Retired,
-}
-
-impl SpaceState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Building => "building",
-            Self::Retired => "retired",
-        }
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(super) fn from_column(text: &str) -> Self {
-        match text {
-            "active" => Self::Active,
-            "building" => Self::Building,
-            _ => Self::Retired,
-        }
+labels! {
+    pub enum SpaceState {
+        /// Used by searches.
+        Active = "active",
+        /// Replaces the active one when nothing in it is pending.
+        Building = "building",
+        /// Still answers searches that began before the swap; its embeddings are kept for a while.
+        Retired = "retired",
     }
 }
 
@@ -120,31 +104,13 @@ pub struct Space {
     pub token_signs: TokenSigns,
 }
 
-/// Which first passages of a space have token signs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenSigns {
-    None,
-    /// While they are being created or removed.
-    Some,
-    All,
-}
-
-impl TokenSigns {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Some => "some",
-            Self::All => "all",
-        }
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(super) fn from_column(text: &str) -> Self {
-        match text {
-            "all" => Self::All,
-            "some" => Self::Some,
-            _ => Self::None,
-        }
+labels! {
+    /// Which first passages of a space have token signs.
+    pub enum TokenSigns {
+        None = "none",
+        /// While they are being created or removed.
+        Some = "some",
+        All = "all",
     }
 }
 
@@ -168,35 +134,18 @@ pub struct HeldVectors {
     pub speakers: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EmbeddingState {
-    Pending,
-    Ready,
-    Error,
-    /// No provider is configured: the item is found by words only.
-    Off,
+labels! {
+    pub enum EmbeddingState {
+        Pending = "pending",
+        Ready = "ready",
+        Error = "error",
+        /// No provider is configured: the item is found by words only.
+        Off = "off",
+    }
 }
 
 impl EmbeddingState {
     pub const FILTERS: [Self; 3] = [Self::Pending, Self::Ready, Self::Error];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Ready => "ready",
-            Self::Error => "error",
-            Self::Off => "off",
-        }
-    }
-
-    /// The column's check constraint allows no other value.
-    pub fn from_column(text: &str) -> Self {
-        match text {
-            "pending" => Self::Pending,
-            "ready" => Self::Ready,
-            _ => Self::Error,
-        }
-    }
 }
 
 /// The state of one item's embeddings.

@@ -16,9 +16,9 @@ pub async fn list_item_embeddings(
     items: &[i64],
 ) -> Result<Vec<(i64, ItemEmbedding)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT DISTINCT ON (e.source_id) e.source_id, e.state, e.error, e.updated_at,
+        r#"SELECT DISTINCT ON (e.source_id) e.source_id, e.state AS "state: EmbeddingState", e.error, e.updated_at,
                   count(*) OVER of_source AS "passages!", count(*) FILTER (WHERE e.state = 'ready') OVER of_source AS "passages_ready!",
-                  s.provider_type, s.model, s.dimensions
+                  s.provider_type AS "provider_type: ProviderType", s.model, s.dimensions
            FROM memory_embeddings e
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
            WHERE e.user_id = $1 AND e.source_id = ANY ($2) AND s.state IN ('active', 'building')
@@ -34,11 +34,11 @@ pub async fn list_item_embeddings(
         .into_iter()
         .map(|row| {
             let embedding = ItemEmbedding {
-                state: EmbeddingState::from_column(&row.state),
+                state: row.state,
                 error: row.error,
                 passages: row.passages,
                 passages_ready: row.passages_ready,
-                provider_type: Some(ProviderType::from_column(&row.provider_type)),
+                provider_type: Some(row.provider_type),
                 model: Some(row.model),
                 dimensions: row.dimensions,
                 updated_at: Some(row.updated_at),
@@ -52,10 +52,10 @@ pub async fn list_item_embeddings(
 pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Space>, sqlx::Error> {
     let rows = sqlx::query_as!(
         SpaceLookup,
-        "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
-                document_prefix, sealed_key, key_header, system_provider_id, state, problem, failures, retry_at,
-                wait_until, created_at, activated_at, retired_at, token_signs
-         FROM embedding_spaces WHERE user_id = $1 ORDER BY state, retired_at DESC, id DESC",
+        r#"SELECT id, provider_type AS "provider_type: ProviderType", endpoint, model, requested_dimensions, dimensions, query_prefix,
+                document_prefix, sealed_key, key_header, system_provider_id, state AS "state: SpaceState", problem, failures, retry_at,
+                wait_until, created_at, activated_at, retired_at, token_signs AS "token_signs: TokenSigns"
+         FROM embedding_spaces WHERE user_id = $1 ORDER BY state, retired_at DESC, id DESC"#,
         user.0,
     )
     .fetch_all(conn)
@@ -66,7 +66,7 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
 /// A row of `embedding_spaces`.
 pub struct SpaceLookup {
     pub id: i64,
-    pub provider_type: String,
+    pub provider_type: ProviderType,
     pub endpoint: String,
     pub model: String,
     pub requested_dimensions: Option<i32>,
@@ -76,7 +76,7 @@ pub struct SpaceLookup {
     pub sealed_key: Option<Vec<u8>>,
     pub key_header: String,
     pub system_provider_id: Option<i64>,
-    pub state: String,
+    pub state: SpaceState,
     pub problem: Option<String>,
     pub failures: i32,
     pub retry_at: Option<OffsetDateTime>,
@@ -84,7 +84,7 @@ pub struct SpaceLookup {
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
     pub retired_at: Option<OffsetDateTime>,
-    pub token_signs: String,
+    pub token_signs: TokenSigns,
 }
 
 impl From<SpaceLookup> for Space {
@@ -93,7 +93,7 @@ impl From<SpaceLookup> for Space {
             id: SpaceId(row.id),
             settings: SpaceSettings {
                 endpoint: EndpointSettings {
-                    provider_type: ProviderType::from_column(&row.provider_type),
+                    provider_type: row.provider_type,
                     url: row.endpoint,
                     model: row.model,
                     sealed_key: row.sealed_key,
@@ -106,7 +106,7 @@ impl From<SpaceLookup> for Space {
                 system_provider_id: row.system_provider_id,
             },
             dimensions: row.dimensions,
-            state: SpaceState::from_column(&row.state),
+            state: row.state,
             problem: row.problem,
             failures: row.failures,
             retry_at: row.retry_at,
@@ -114,7 +114,7 @@ impl From<SpaceLookup> for Space {
             created_at: row.created_at,
             activated_at: row.activated_at,
             retired_at: row.retired_at,
-            token_signs: TokenSigns::from_column(&row.token_signs),
+            token_signs: row.token_signs,
         }
     }
 }
@@ -127,12 +127,12 @@ pub async fn insert_space(
     state: SpaceState,
     now: OffsetDateTime,
 ) -> Result<Option<SpaceId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
+    sqlx::query_scalar!(
+        r#"INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
              query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, key_header, activated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
                  CASE WHEN $10 = 'active' THEN $11::timestamptz END)
-         ON CONFLICT DO NOTHING RETURNING id",
+         ON CONFLICT DO NOTHING RETURNING id AS "id: SpaceId""#,
         user.0,
         settings.endpoint.provider_type.as_str(),
         settings.endpoint.url,
@@ -147,8 +147,7 @@ pub async fn insert_space(
         settings.endpoint.key_header,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(SpaceId))
+    .await
 }
 
 pub async fn has_more_items_than(

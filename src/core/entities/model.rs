@@ -12,7 +12,8 @@ use crate::memories::mentions::normal::{NAME_CHARS_MAX, visible};
 use crate::memories::{Day, ItemId, Period, Trust};
 use crate::search::FoundItem;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct EntityId(pub i64);
 
 impl fmt::Display for EntityId {

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use sqlx::Postgres;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::PgValueRef;
+
 use crate::memories::mentions::EntityType;
 
 /// An entry of the list.
@@ -90,10 +94,6 @@ impl Predicate {
         Self(&LIST[LIST.len() - 1])
     }
 
-    pub(super) fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or_else(Self::related_to)
-    }
-
     pub fn as_str(self) -> &'static str {
         self.0.name
     }
@@ -120,6 +120,13 @@ impl Predicate {
 
     pub fn object(self) -> Option<EntityType> {
         self.0.object
+    }
+}
+
+/// One that is not in the list relates.
+impl sqlx::Decode<'_, Postgres> for Predicate {
+    fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
+        Ok(Self::parse(value.as_str()?).unwrap_or_else(Self::related_to))
     }
 }
 

@@ -11,37 +11,6 @@ use crate::embedding::SpaceId;
 use crate::memories::ItemId;
 use crate::memories::mentions::EntityType;
 
-struct EntityRow {
-    id: i64,
-    name: String,
-    r#type: String,
-    is_user: bool,
-    protected: bool,
-    summary: Option<String>,
-    mentions: i64,
-    first_seen: Option<OffsetDateTime>,
-    last_seen: Option<OffsetDateTime>,
-    relations: i64,
-}
-
-impl From<EntityRow> for Entity {
-    fn from(row: EntityRow) -> Self {
-        let has_mentions = row.mentions > 0;
-        Self {
-            id: EntityId(row.id),
-            name: row.name,
-            entity_type: EntityType::from_column(&row.r#type),
-            is_user: row.is_user,
-            is_protected: row.protected,
-            summary: row.summary,
-            mentions: row.mentions,
-            first_seen: row.first_seen.filter(|_| has_mentions),
-            last_seen: row.last_seen.filter(|_| has_mentions),
-            relations: row.relations,
-        }
-    }
-}
-
 /// Entities that match the filter and are not merged into another, and their total number.
 pub async fn list(
     conn: &mut PgConnection,
@@ -68,7 +37,7 @@ pub async fn list(
                         CASE WHEN $5 = 'last' THEN last END DESC NULLS LAST,
                         is_user DESC, mentions DESC, id LIMIT $6
            )
-           SELECT p.id AS "id!", CASE WHEN (SELECT sees_all_names()) THEN p.name ELSE seen_name(p.id, p.name) END AS "name!", p.type AS "type!", p.is_user AS "is_user!", p.protected AS "protected!",
+           SELECT p.id AS "id!", CASE WHEN (SELECT sees_all_names()) THEN p.name ELSE seen_name(p.id, p.name) END AS "name!", p.type AS "type!: EntityType", p.is_user AS "is_user!", p.protected AS "protected!",
                   p.summary, p.mentions AS "mentions!", p.first, p.last, p.total AS "total!",
                   (SELECT count(*) FROM entity_relations r
                    WHERE r.user_id = $1 AND (r.subject_id = p.id OR r.object_id = p.id) AND r.retired_at IS NULL) AS "relations!"
@@ -87,19 +56,17 @@ pub async fn list(
     .fetch_all(conn)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let entities = rows.into_iter().map(|row| {
-        Entity::from(EntityRow {
-            id: row.id,
-            name: row.name,
-            r#type: row.r#type,
-            is_user: row.is_user,
-            protected: row.protected,
-            summary: row.summary,
-            mentions: row.mentions,
-            first_seen: row.first,
-            last_seen: row.last,
-            relations: row.relations,
-        })
+    let entities = rows.into_iter().map(|row| Entity {
+        id: EntityId(row.id),
+        name: row.name,
+        entity_type: row.r#type,
+        is_user: row.is_user,
+        is_protected: row.protected,
+        summary: row.summary,
+        mentions: row.mentions,
+        first_seen: row.first,
+        last_seen: row.last,
+        relations: row.relations,
     });
     Ok((entities.collect(), total))
 }
@@ -109,13 +76,12 @@ pub async fn count_by_type(
     user: UserId,
 ) -> Result<Vec<(EntityType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT type, count(*) AS "n!" FROM entities WHERE user_id = $1 AND merged_into IS NULL
+        r#"SELECT type AS "type: EntityType", count(*) AS "n!" FROM entities WHERE user_id = $1 AND merged_into IS NULL
            GROUP BY type ORDER BY 2 DESC, 1"#,
         user.0
     );
     let rows = rows.fetch_all(conn).await?;
-    let read = |row: &str, n| (EntityType::from_column(row), n);
-    Ok(rows.iter().map(|row| read(&row.r#type, row.n)).collect())
+    Ok(rows.into_iter().map(|row| (row.r#type, row.n)).collect())
 }
 
 /// The entity that this one was merged into, or itself.
@@ -124,12 +90,13 @@ pub async fn find_root(
     user: UserId,
     id: EntityId,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let root = sqlx::query_scalar!(
-        r#"SELECT coalesce(merged_into, id) AS "id!" FROM entities WHERE user_id = $1 AND id = $2"#,
+    sqlx::query_scalar!(
+        r#"SELECT coalesce(merged_into, id) AS "id!: EntityId" FROM entities WHERE user_id = $1 AND id = $2"#,
         user.0,
         id.0
-    );
-    Ok(root.fetch_optional(conn).await?.map(EntityId))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn list_of_ids(
@@ -137,9 +104,9 @@ pub async fn list_of_ids(
     user: UserId,
     ids: &[i64],
 ) -> Result<Vec<Entity>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        EntityRow,
-        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
+    sqlx::query_as!(
+        Entity,
+        r#"SELECT e.id AS "id: EntityId", CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "entity_type: EntityType", e.is_user, e.protected AS is_protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
                   CASE WHEN s.mentions IS NULL THEN n.first ELSE s.first END AS first_seen,
                   CASE WHEN s.mentions IS NULL THEN n.last ELSE s.last END AS last_seen,
                   (SELECT count(*) FROM entity_relations r
@@ -160,8 +127,7 @@ pub async fn list_of_ids(
         ids,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(Entity::from).collect())
+    .await
 }
 
 /// Entities with one of these normalized names, most mentioned first, and whether a person has set their name or type.
@@ -171,17 +137,14 @@ pub async fn list_named(
     normals: &[String],
 ) -> Result<Vec<(EntityId, EntityType, bool)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.type, e.by_person FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
+        r#"SELECT e.id, e.type AS "type: EntityType", e.by_person FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
            WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY n.mentions DESC, n.id"#,
         user.0,
         normals,
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| {
-        let entity_type = EntityType::from_column(&row.r#type);
-        (EntityId(row.id), entity_type, row.by_person)
-    });
+    let read = rows.into_iter().map(|row| (EntityId(row.id), row.r#type, row.by_person));
     Ok(read.collect())
 }
 
@@ -249,7 +212,7 @@ pub async fn list_of_source(
     source: ItemId,
 ) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type,
+        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type AS "type: EntityType",
                   min(m.start) AS "start!" FROM entity_mentions m
            JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
            JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
@@ -259,9 +222,7 @@ pub async fn list_of_source(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows
-        .into_iter()
-        .map(|row| (EntityId(row.id), row.name, EntityType::from_column(&row.r#type)));
+    let read = rows.into_iter().map(|row| (EntityId(row.id), row.name, row.r#type));
     Ok(read.collect())
 }
 
@@ -285,8 +246,12 @@ pub async fn find_user(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let id = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_user", user.0);
-    Ok(id.fetch_optional(conn).await?.map(EntityId))
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: EntityId" FROM entities WHERE user_id = $1 AND is_user"#,
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// The entity of a name row.
@@ -295,12 +260,13 @@ pub async fn find_of_name(
     user: UserId,
     name: i64,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT entity_id FROM entity_names WHERE user_id = $1 AND id = $2",
+    sqlx::query_scalar!(
+        r#"SELECT entity_id AS "entity_id: EntityId" FROM entity_names WHERE user_id = $1 AND id = $2"#,
         user.0,
         name
-    );
-    Ok(id.fetch_optional(conn).await?.map(EntityId))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Sets a type that the rules could not determine, unless a user has set it. Returns false if nothing changed.

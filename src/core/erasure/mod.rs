@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::activity::Activity;
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 use crate::memories::{ItemId, feed};
 use crate::queue;
 use crate::quota;
@@ -61,14 +61,15 @@ impl ReceiptId {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErasureKind {
-    Item,
-    Session,
-    Document,
-    Account,
-    /// What was found about something, as its person chose.
-    Chosen,
+labels! {
+    pub enum ErasureKind {
+        Item = "item",
+        Session = "session",
+        Document = "document",
+        Account = "account",
+        /// What was found about something, as its person chose.
+        Chosen = "chosen",
+    }
 }
 
 /// What happens to the memories that were extracted from an erased session.

@@ -225,12 +225,12 @@ pub async fn begin(
 
 /// Accounts that are being erased, oldest request first.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM erasure_receipts
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!: UserId" FROM erasure_receipts
            WHERE kind = 'account' AND finished_at IS NULL AND user_id IS NOT NULL ORDER BY id"#
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Returns `more`, `finished`, `waiting` or `nothing`.
@@ -259,7 +259,7 @@ pub async fn account_rows(
 
 struct ReceiptRow {
     public_id: String,
-    kind: String,
+    kind: ErasureKind,
     found: Value,
     erased: Value,
     stays: Value,
@@ -272,13 +272,7 @@ impl From<ReceiptRow> for Receipt {
     fn from(row: ReceiptRow) -> Self {
         Self {
             id: ReceiptId(row.public_id),
-            kind: match row.kind.as_str() {
-                "item" => ErasureKind::Item,
-                "session" => ErasureKind::Session,
-                "document" => ErasureKind::Document,
-                "chosen" => ErasureKind::Chosen,
-                _ => ErasureKind::Account,
-            },
+            kind: row.kind,
             found: rows_of(&row.found),
             erased: rows_of(&row.erased),
             stays: rows_of(&row.stays),
@@ -300,7 +294,7 @@ pub async fn find_receipt(
 ) -> Result<Option<Receipt>, sqlx::Error> {
     let written = sqlx::query_as!(
         ReceiptRow,
-        r#"SELECT public_id, kind, found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
+        r#"SELECT public_id, kind AS "kind: ErasureKind", found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
            FROM erasure_receipts WHERE public_id = $1"#,
         public_id
     );
@@ -309,7 +303,7 @@ pub async fn find_receipt(
     }
     let waiting = sqlx::query_as!(
         ReceiptRow,
-        r#"SELECT receipt AS public_id, kind, found, erased, stays, requested_at, NULL::timestamptz AS finished_at,
+        r#"SELECT receipt AS public_id, kind AS "kind: ErasureKind", found, erased, stays, requested_at, NULL::timestamptz AS finished_at,
                   due_at AS "due_at?"
            FROM deletions WHERE receipt = $1"#,
         public_id
@@ -325,7 +319,7 @@ pub async fn list_receipts(
 ) -> Result<Vec<Receipt>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ReceiptRow,
-        r#"SELECT public_id, kind, found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
+        r#"SELECT public_id, kind AS "kind: ErasureKind", found, erased, stays, requested_at, finished_at, NULL::timestamptz AS due_at
            FROM erasure_receipts WHERE user_id = $1 ORDER BY id DESC LIMIT $2"#,
         user.0,
         limit,

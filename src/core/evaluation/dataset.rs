@@ -183,7 +183,7 @@ fn trust_of(text: Option<&str>) -> Result<Option<Trust>, String> {
         let known = Trust::ALL.map(Trust::as_str).join(", ");
         format!("`trust` is not known; give one of {known}")
     };
-    text.map(|text| Trust::parse(text).ok_or_else(known)).transpose()
+    text.map(|text| Trust::from_label(text).ok_or_else(known)).transpose()
 }
 
 #[cfg(test)]

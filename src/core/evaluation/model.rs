@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 
 use super::score::CUTOFFS;
+use crate::db::labels;
 use crate::embedding::model::Space;
 use crate::providers::ProviderType;
 

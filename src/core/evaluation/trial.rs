@@ -11,6 +11,7 @@ use super::dataset::{DataSet, DataSetGroup};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
+use crate::db::labels;
 use crate::embedding::model::TokenSigns;
 use crate::erasure::{self, ErasureStep};
 use crate::memories;
@@ -34,22 +35,12 @@ pub struct TrialProgress {
     pub of: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialStage {
-    Adding,
-    Embedding,
-    Asking,
-    Erasing,
-}
-
-impl TrialStage {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Adding => "adding",
-            Self::Embedding => "embedding",
-            Self::Asking => "asking",
-            Self::Erasing => "erasing",
-        }
+labels! {
+    pub enum TrialStage {
+        Adding = "adding",
+        Embedding = "embedding",
+        Asking = "asking",
+        Erasing = "erasing",
     }
 }
 

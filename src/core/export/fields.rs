@@ -23,7 +23,7 @@ pub fn agent_name(name: Option<&str>) -> Result<Option<AgentName>, Invalid> {
 }
 
 pub fn trust(text: &str) -> Result<Trust, Invalid> {
-    Trust::parse(text).ok_or_else(|| {
+    Trust::from_label(text).ok_or_else(|| {
         let sentence = "`trust` is user, agent, tool or external.";
         Invalid::new("trust", "invalid", sentence)
     })

@@ -433,7 +433,7 @@ fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
             _ => Trust::Agent,
         });
     };
-    Trust::parse(given).ok_or_else(|| {
+    Trust::from_label(given).ok_or_else(|| {
         Invalid::new(
             "trust",
             "invalid_trust",

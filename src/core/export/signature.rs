@@ -9,19 +9,21 @@ use sha2::{Digest, Sha256};
 
 use super::read::ImportRecord;
 use super::source::LINE_BYTES_MAX;
+use crate::db::labels;
 use crate::seal::{Sealer, SecretOwner};
 
 const SIGNATURE: SecretOwner = SecretOwner { user_id: 0, column: "export.signature" };
 
-/// Whose word a file's memories are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileOrigin {
-    /// This server has written it for this person.
-    Signed,
-    /// The person vouches for it.
-    Vouched,
-    /// Its memories are `external`, unconfirmed and unused, whatever it says.
-    Unknown,
+labels! {
+    /// Whose word a file's memories are.
+    pub enum FileOrigin {
+        /// This server has written it for this person.
+        Signed = "signed",
+        /// The person vouches for it.
+        Vouched = "vouched",
+        /// Its memories are `external`, unconfirmed and unused, whatever it says.
+        Unknown = "unknown",
+    }
 }
 
 impl FileOrigin {
@@ -30,18 +32,6 @@ impl FileOrigin {
             Self::Signed | Self::Vouched => record,
             Self::Unknown => record.of_unknown_origin(),
         }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Signed => "signed",
-            Self::Vouched => "vouched",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Signed, Self::Vouched, Self::Unknown].into_iter().find(|one| one.as_str() == text)
     }
 }
 

@@ -265,7 +265,7 @@ impl Imports {
                 id: row.id,
                 state,
                 bytes_total: row.bytes_total as u64,
-                origin: row.origin.as_deref().and_then(FileOrigin::parse),
+                origin: row.origin,
                 outcome: ImportOutcome {
                     bytes: row.bytes_done as u64,
                     added: row.added as u64,

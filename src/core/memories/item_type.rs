@@ -1,46 +1,34 @@
 //! The type of a source: a memory type, or another kind of source that search also returns.
 
+use crate::db::labels;
 use crate::input::Invalid;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ItemType {
-    Preference,
-    Fact,
-    Instruction,
-    Summary,
-    Other,
-    /// The topics of a week. Cannot be added by callers: generated on Sundays from memories and conversations.
-    Reflection,
-    /// Verbatim text of a conversation. Cannot be added by callers: it is written with its session.
-    Turn,
-    /// A part of a document. Cannot be added by callers: it is created and deleted with its document.
-    Document,
-    /// The topics of a session. Cannot be added by callers: generated when the session is read.
-    Episode,
+labels! {
+    pub enum ItemType {
+        Preference = "preference",
+        Fact = "fact",
+        Instruction = "instruction",
+        Summary = "summary",
+        Other = "other",
+        /// The topics of a week. Cannot be added by callers: generated on Sundays from memories and conversations.
+        Reflection = "reflection",
+        /// Verbatim text of a conversation. Cannot be added by callers: it is written with its session.
+        Turn = "turn",
+        /// A part of a document. Cannot be added by callers: it is created and deleted with its document.
+        Document = "document",
+        /// The topics of a session. Cannot be added by callers: generated when the session is read.
+        Episode = "episode",
+    }
 }
 
 impl ItemType {
     /// The types that callers can add.
-    pub const ALL: [Self; 5] =
+    pub const ADDED: [Self; 5] =
         [Self::Preference, Self::Fact, Self::Instruction, Self::Summary, Self::Other];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Preference => "preference",
-            Self::Fact => "fact",
-            Self::Instruction => "instruction",
-            Self::Summary => "summary",
-            Self::Other => "other",
-            Self::Reflection => "reflection",
-            Self::Turn => "turn",
-            Self::Document => "document",
-            Self::Episode => "episode",
-        }
-    }
 
     /// Whether it is a memory: it belongs to a theme, and users can list and change it.
     pub fn is_memory(self) -> bool {
-        self == Self::Reflection || Self::ALL.contains(&self)
+        self == Self::Reflection || Self::ADDED.contains(&self)
     }
 
     /// Whether it states something itself, and does not repeat what other memories do.
@@ -54,7 +42,7 @@ impl ItemType {
     }
 
     pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
-        Self::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
+        Self::ADDED.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
             Invalid::new(
                 field,
                 "invalid_type",
@@ -74,21 +62,5 @@ impl ItemType {
             true => Ok(Self::Reflection),
             false => Self::parse(field, text),
         }
-    }
-
-    /// Parses a search filter; `None` for an unknown type.
-    pub fn searched(text: &str) -> Option<Self> {
-        let mut types = Self::ALL.into_iter().chain([
-            Self::Reflection,
-            Self::Turn,
-            Self::Document,
-            Self::Episode,
-        ]);
-        types.find(|t| t.as_str() == text)
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::searched(text).unwrap_or(Self::Other)
     }
 }

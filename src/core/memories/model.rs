@@ -13,6 +13,7 @@ use super::projects::{Project, ProjectId};
 use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::accounts::AgentId;
+use crate::db::labels;
 use crate::input::{Invalid, check_text, required_text};
 use crate::texts::{comparable, is_same};
 
@@ -27,7 +28,8 @@ pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 /// The theme of an item added without one (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ItemId(pub i64);
 
 impl fmt::Display for ItemId {
@@ -36,20 +38,14 @@ impl fmt::Display for ItemId {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Active,
-    Archived,
+labels! {
+    pub enum Status {
+        Active = "active",
+        Archived = "archived",
+    }
 }
 
 impl Status {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Archived => "archived",
-        }
-    }
-
     /// The effective status: an active item past its expiry counts as archived.
     pub fn at(self, expires_at: Option<OffsetDateTime>, now: OffsetDateTime) -> Self {
         match expires_at {
@@ -57,15 +53,11 @@ impl Status {
             _ => self,
         }
     }
-
-    /// The column's check constraint allows no other value.
-    pub(crate) fn from_column(text: &str) -> Self {
-        if text == "archived" { Self::Archived } else { Self::Active }
-    }
 }
 
 /// A theme's name in its normal form: lower case, words joined by `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ThemeSlug(String);
 
 impl ThemeSlug {
@@ -83,11 +75,6 @@ impl ThemeSlug {
             // Case folding may have lengthened the text checked above.
             (slug, _) => check_text("theme", slug, THEME_CHARS_MAX).map(|()| Self(slug.to_owned())),
         }
-    }
-
-    /// A stored slug.
-    pub(crate) fn from_column(slug: String) -> Self {
-        Self(slug)
     }
 
     pub fn as_str(&self) -> &str {

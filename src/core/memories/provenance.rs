@@ -6,6 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::trust::Trust;
+use crate::db::labels;
 use crate::input::{Invalid, check_text};
 use crate::texts::is_ignored;
 
@@ -92,24 +93,26 @@ fn signs(between: &str, is_end: bool) -> &'static [&'static str] {
     }
 }
 
-/// Where an item's content comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ItemSource {
-    /// Default: the agent named no source.
-    #[default]
-    Agent,
-    /// Stated or implied in a conversation.
-    Conversation,
-    /// A tool's result.
-    ToolCall,
-    /// Found by the agent itself on the user's machine.
-    AutoDiscovery,
-    /// The user said so.
-    UserExplicit,
-    Web,
-    Guess,
-    /// Written by the chat model, from existing memories.
-    Derived,
+labels! {
+    /// Where an item's content comes from.
+    #[derive(Default)]
+    pub enum ItemSource {
+        /// Default: the agent named no source.
+        #[default]
+        Agent = "agent",
+        /// Stated or implied in a conversation.
+        Conversation = "conversation",
+        /// A tool's result.
+        ToolCall = "tool_call",
+        /// Found by the agent itself on the user's machine.
+        AutoDiscovery = "auto_discovery",
+        /// The user said so.
+        UserExplicit = "user_explicit",
+        Web = "web",
+        Guess = "guess",
+        /// Written by the chat model, from existing memories.
+        Derived = "derived",
+    }
 }
 
 impl ItemSource {
@@ -122,19 +125,6 @@ impl ItemSource {
         Self::Web,
         Self::Guess,
     ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Conversation => "conversation",
-            Self::ToolCall => "tool_call",
-            Self::AutoDiscovery => "auto_discovery",
-            Self::UserExplicit => "user_explicit",
-            Self::Web => "web",
-            Self::Guess => "guess",
-            Self::Derived => "derived",
-        }
-    }
 
     /// The default trust. `UserExplicit` gets an agent's trust only, because nobody has verified the agent's claim.
     pub fn trust(self) -> Trust {

@@ -103,8 +103,8 @@ pub async fn find_to_read(
     id: ItemId,
 ) -> Result<Option<MemoryItem>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
-                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
+        r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS "item_type: ItemType", i.key, i.content, i.tags,
+                  i.status AS "status: Status", i.source, i.trust AS "trust: Trust", i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
                   i.project_id, j.name AS "project?", i.confidence,
                   i.protected, i.locked, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, n.id AS "successor?", i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
@@ -144,13 +144,13 @@ pub async fn find_to_read(
         id: ItemId(row.id),
         theme: row.slug,
         theme_display_name: row.display_name,
-        item_type: ItemType::from_column(&row.item_type),
+        item_type: row.item_type,
         key: row.key,
         content: row.content,
         tags: row.tags,
-        status: Status::from_column(&row.status),
+        status: row.status,
         source: row.source,
-        trust: Trust::from_column(&row.trust),
+        trust: row.trust,
         source_context: row.source_context,
         agent: row.agent,
         owner: row.owner_agent_id.zip(row.owner),
@@ -182,7 +182,7 @@ pub async fn list_events(
 ) -> Result<Vec<ItemEvent>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT e.id, e.event, a.name AS "agent?", e.at, e.was_confidence, e.was_protected, e.was_locked, e.was_verified_at,
-                  e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust, e.was_valid_from, e.was_valid_until
+                  e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust AS "was_trust: Trust", e.was_valid_from, e.was_valid_until
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
            WHERE e.user_id = $1 AND e.item_id = $2 ORDER BY e.id DESC LIMIT $3"#,
@@ -202,7 +202,7 @@ pub async fn list_events(
             was_confidence: row.was_confidence,
             was: row.was_protected.map(|protected| ItemState {
                 confidence: row.was_confidence.unwrap_or_default(),
-                trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
+                trust: row.was_trust.unwrap_or(Trust::External),
                 protected,
                 locked: row.was_locked.unwrap_or_default(),
                 last_verified_at: row.was_verified_at,
@@ -222,8 +222,9 @@ pub async fn list_superseded(
     id: ItemId,
     by: Option<OffsetDateTime>,
 ) -> Result<Vec<ReplacedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.source, i.trust,
+    sqlx::query_as!(
+        ReplacedItem,
+        r#"SELECT i.id AS "id: ItemId", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.source, i.trust AS "trust: Trust",
                   coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('put_aside', 'superseded')
                             ORDER BY e.id DESC LIMIT 1), false) AS "is_put_aside!"
@@ -235,17 +236,7 @@ pub async fn list_superseded(
         by,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| ReplacedItem {
-            id: ItemId(row.id),
-            beginning: row.beginning,
-            source: row.source,
-            trust: Trust::from_column(&row.trust),
-            is_put_aside: row.is_put_aside,
-        })
-        .collect())
+    .await
 }
 
 /// Archives those of the items that are active and adds this event; superseding lowers the confidence. Also notes the
@@ -297,16 +288,16 @@ pub async fn list_users_with_expired(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM (
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!: UserId" FROM (
                SELECT user_id, expires_at AS at FROM memory_items WHERE status = 'active' AND expires_at <= $1
                UNION ALL SELECT user_id, turns_at FROM memory_items WHERE status = 'active' AND turns_at <= $1) due
            GROUP BY user_id ORDER BY min(at), user_id LIMIT $2"#,
         now,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Runs as the system role. Users with items that were not compared with others yet.
@@ -314,14 +305,14 @@ pub async fn list_users_uncompared(
     conn: &mut PgConnection,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT i.user_id FROM memory_items i JOIN users u ON u.id = i.user_id
+    sqlx::query_scalar!(
+        r#"SELECT i.user_id AS "user_id: UserId" FROM memory_items i JOIN users u ON u.id = i.user_id
          WHERE i.is_uncompared AND u.memory_enabled AND u.disabled_at IS NULL
-         GROUP BY i.user_id ORDER BY min(i.id) LIMIT $1",
+         GROUP BY i.user_id ORDER BY min(i.id) LIMIT $1"#,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The newest items that were not compared with others yet.
@@ -365,7 +356,7 @@ async fn list_to_compare(
     ids: &[i64],
 ) -> Result<Vec<UncomparedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.agent_id, i.status, t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at,
+        r#"SELECT i.id, i.agent_id, i.status AS "status: Status", t.slug, i.key, i.content, i.valid_from, i.valid_until, i.created_at,
                   p.id AS "project_id?", p.name AS "project?",
                   coalesce(a.memory_enabled AND coalesce((a.settings ->> 'consolidation_enabled')::boolean, true), true) AS "may_be_sent!"
            FROM users u JOIN memory_items i ON i.user_id = u.id AND i.id = ANY ($2)
@@ -379,7 +370,7 @@ async fn list_to_compare(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| UncomparedItem {
         id: ItemId(row.id),
         agent: row.agent_id.map(AgentId),
-        is_active: Status::from_column(&row.status) == Status::Active,
+        is_active: row.status == Status::Active,
         may_be_sent: row.may_be_sent,
         theme: row.slug,
         key: row.key,
@@ -431,14 +422,15 @@ pub async fn list_turned(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
-         ORDER BY turns_at, id LIMIT $3",
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: ItemId" FROM memory_items WHERE user_id = $1 AND status = 'active' AND turns_at <= $2
+           ORDER BY turns_at, id LIMIT $3"#,
         user.0,
         now,
         limit,
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Items read from the session, in conversation order, and their total number.
@@ -449,7 +441,7 @@ pub async fn list_of_session(
     limit: i64,
 ) -> Result<(Vec<SessionItem>, i64), sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!", i.status,
+        r#"SELECT i.id, t.slug, i.type AS "item_type: ItemType", left(concat_ws(': ', i.key, i.content), $4) AS "beginning!", i.status AS "status: Status",
                   i.superseded_by IS NOT NULL AS "is_superseded!", i.expires_at, i.message_id,
                   count(*) OVER () AS "total!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -465,9 +457,9 @@ pub async fn list_of_session(
     let items = rows.into_iter().map(|row| SessionItem {
         id: ItemId(row.id),
         theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
+        item_type: row.item_type,
         beginning: row.beginning,
-        status: Status::from_column(&row.status),
+        status: row.status,
         is_superseded: row.is_superseded,
         expires_at: row.expires_at,
         position: row.message_id,
@@ -519,7 +511,7 @@ pub async fn count_by_type(
     now: OffsetDateTime,
 ) -> Result<Vec<(ItemType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT type AS item_type, count(*) AS "items!" FROM memory_items
+        r#"SELECT type AS "item_type: ItemType", count(*) AS "items!" FROM memory_items
            WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
            GROUP BY type ORDER BY 2 DESC, type"#,
         user.0,
@@ -527,7 +519,7 @@ pub async fn count_by_type(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(|row| (ItemType::from_column(&row.item_type), row.items)).collect())
+    Ok(rows.into_iter().map(|row| (row.item_type, row.items)).collect())
 }
 
 /// All items of the user, active and archived, without turns.

@@ -1,50 +1,32 @@
 //! How far a memory is trusted, and which of two contradicting ones is archived. How certain a source is, is a
 //! separate value: [`confidence`](super::ItemSource::confidence).
 
-use std::fmt;
-
 use time::OffsetDateTime;
 
-/// From least to most trusted. A derived memory has the lowest trust of its sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Trust {
-    /// Web pages, mails and files fetched by a tool, and text that the user only pasted.
-    External,
-    /// A tool's own output.
-    Tool,
-    /// An agent's inference.
-    Agent,
-    /// The user's words, or an action on a page.
-    User,
+use crate::db::labels;
+
+labels! {
+    /// From least to most trusted. A derived memory has the lowest trust of its sources.
+    #[derive(PartialOrd, Ord)]
+    pub enum Trust {
+        /// Web pages, mails and files fetched by a tool, and text that the user only pasted.
+        External = "external",
+        /// A tool's own output.
+        Tool = "tool",
+        /// An agent's inference.
+        Agent = "agent",
+        /// The user's words, or an action on a page.
+        User = "user",
+    }
 }
 
 impl Trust {
-    pub const ALL: [Self; 4] = [Self::External, Self::Tool, Self::Agent, Self::User];
-
     /// The trust for a reader: another user's memory counts as external.
     pub fn read_by_another(self, is_another: bool) -> Self {
         match is_another {
             true => Self::External,
             false => self,
         }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::External => "external",
-            Self::Tool => "tool",
-            Self::Agent => "agent",
-            Self::User => "user",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trust| trust.as_str() == text)
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or(Self::External)
     }
 
     /// User and agent share the highest rank; tool and external each have a lower one.
@@ -59,12 +41,6 @@ impl Trust {
     /// A statement of a lower rank does not renew one of a higher rank.
     pub fn is_below(self, other: Self) -> bool {
         self.rank() < other.rank()
-    }
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -196,8 +172,8 @@ mod tests {
     #[test]
     fn classes_are_read_as_they_are_written() {
         for trust in Trust::ALL {
-            assert_eq!(Trust::parse(trust.as_str()), Some(trust));
+            assert_eq!(Trust::from_label(trust.as_str()), Some(trust));
         }
-        assert_eq!(Trust::parse("admin"), None);
+        assert_eq!(Trust::from_label("admin"), None);
     }
 }

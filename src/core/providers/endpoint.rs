@@ -5,6 +5,7 @@ use std::fmt;
 
 use url::{Host, Url};
 
+use crate::db::labels;
 use crate::input::Invalid;
 
 /// Maximum characters of an endpoint's address.
@@ -19,66 +20,26 @@ pub enum Reach {
     Private,
 }
 
-/// The API of a provider (Nova §6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProviderType {
-    Llamacpp,
-    Ollama,
-    Openai,
-    /// Chat only.
-    Anthropic,
-    CustomHttp,
-    Builtin,
+labels! {
+    /// The API of a provider (Nova §6.2).
+    pub enum ProviderType {
+        Llamacpp = "llamacpp",
+        Ollama = "ollama",
+        Openai = "openai",
+        /// Chat only.
+        Anthropic = "anthropic",
+        CustomHttp = "custom_http",
+        Builtin = "builtin",
+    }
 }
 
 impl ProviderType {
-    pub const ALL: [Self; 6] = [
-        Self::Llamacpp,
-        Self::Ollama,
-        Self::Openai,
-        Self::Anthropic,
-        Self::CustomHttp,
-        Self::Builtin,
-    ];
-
-    /// The name in columns and forms.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Llamacpp => "llamacpp",
-            Self::Ollama => "ollama",
-            Self::Openai => "openai",
-            Self::Anthropic => "anthropic",
-            Self::CustomHttp => "custom_http",
-            Self::Builtin => "builtin",
-        }
-    }
-
     pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.as_str() == text)
-            .ok_or_else(|| {
-                Invalid::new(
-                    field,
-                    "unknown_provider_type",
-                    format!(
-                        "`{field}` is no type of provider; choose llamacpp, ollama, openai, anthropic, custom_http or builtin."
-                    ),
-                )
-            })
-    }
-}
-
-impl ProviderType {
-    /// The columns' CHECKs allow only known values.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::ALL.into_iter().find(|known| known.as_str() == text).unwrap_or(Self::CustomHttp)
-    }
-}
-
-impl fmt::Display for ProviderType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        Self::from_label(text).ok_or_else(|| {
+            let accepted = "choose llamacpp, ollama, openai, anthropic, custom_http or builtin";
+            let sentence = format!("`{field}` is no type of provider; {accepted}.");
+            Invalid::new(field, "unknown_provider_type", sentence)
+        })
     }
 }
 

@@ -40,16 +40,16 @@ pub async fn list_users_due(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "id!" FROM users_due($1, $2, $3, $4) ORDER BY 1 LIMIT $5"#,
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "id!: UserId" FROM users_due($1, $2, $3, $4) ORDER BY 1 LIMIT $5"#,
         job,
         &rounds.zones,
         &rounds.at,
         now,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// When each job was last done for a user, in a transaction that has set the user.
@@ -170,8 +170,9 @@ pub async fn claim(
     let jobs: Vec<String> = rooms.iter().map(|room| room.job.to_owned()).collect();
     let places: Vec<i32> = rooms.iter().map(|room| room.places).collect();
     let per_endpoint: Vec<i32> = rooms.iter().map(|room| room.per_endpoint).collect();
-    let rows = sqlx::query!(
-        "WITH due AS (
+    sqlx::query_as!(
+        Claim,
+        r#"WITH due AS (
              SELECT q.user_id, q.job, q.endpoint, r.places, r.per_endpoint,
                     row_number() OVER (ORDER BY CASE WHEN q.waiting_since <= $5 THEN q.waiting_since END NULLS LAST,
                                                 q.size, q.waiting_since, q.user_id) AS turn
@@ -198,7 +199,7 @@ pub async fn claim(
          UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
                                 run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 5), 30)
          FROM picked p WHERE q.user_id = p.user_id AND q.job = p.job
-         RETURNING q.user_id, q.job, q.pushes, q.attempts",
+         RETURNING q.user_id AS "user: UserId", q.job, q.pushes, q.attempts"#,
         lease,
         &jobs,
         &places,
@@ -210,16 +211,7 @@ pub async fn claim(
         now + LEASE_LEFT_MAX,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Claim {
-            user: UserId(row.user_id),
-            job: row.job,
-            pushes: row.pushes,
-            attempts: row.attempts,
-        })
-        .collect())
+    .await
 }
 
 /// Renews the leases of a process's runs. A row that was claimed without our knowing, since the commit's
@@ -390,23 +382,14 @@ pub async fn list_failed(
     conn: &mut PgConnection,
     limit: i64,
 ) -> Result<Vec<FailedJob>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT user_id, job, attempts, problem AS "problem!", run_at FROM job_queue
+    sqlx::query_as!(
+        FailedJob,
+        r#"SELECT user_id AS "user: UserId", job, attempts, problem AS "problem!", run_at FROM job_queue
            WHERE problem IS NOT NULL AND lease IS NULL ORDER BY run_at, user_id, job LIMIT $1"#,
         limit
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| FailedJob {
-            user: UserId(row.user_id),
-            job: row.job,
-            attempts: row.attempts,
-            problem: row.problem,
-            run_at: row.run_at,
-        })
-        .collect())
+    .await
 }
 
 /// Makes all failed rows due, of one job or of all. Returns how many there were.

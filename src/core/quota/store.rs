@@ -134,13 +134,14 @@ pub async fn list_due(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT s.user_id FROM user_storage s JOIN users u ON u.id = s.user_id
-         WHERE s.recount_at <= $1 AND u.erasing_at IS NULL ORDER BY s.recount_at, s.user_id LIMIT $2",
+    sqlx::query_scalar!(
+        r#"SELECT s.user_id AS "user_id: UserId" FROM user_storage s JOIN users u ON u.id = s.user_id
+         WHERE s.recount_at <= $1 AND u.erasing_at IS NULL ORDER BY s.recount_at, s.user_id LIMIT $2"#,
         now,
         limit,
-    );
-    Ok(users.fetch_all(conn).await?.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// As the system role: bytes of one user.

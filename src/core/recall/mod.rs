@@ -17,7 +17,7 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentSettings, Viewer};
 use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
-use crate::db::{Db, Tx, UserId};
+use crate::db::{Db, Tx, UserId, labels};
 use crate::languages::is_dense;
 use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;
@@ -63,36 +63,23 @@ pub struct RecallRequest {
     pub project: Option<ProjectRef>,
 }
 
-/// Why the result is empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EmptyReason {
-    /// Switched off for this agent.
-    Off,
-    /// The message is too short or trivial to search for.
-    Trivial,
-    /// Nothing reaches the threshold.
-    NothingRelevant,
-    /// Everything relevant was given in this session before …
-    Told,
-    /// … or read in it.
-    InSession,
-    /// What is relevant is of another project.
-    OtherProject,
-    /// Nothing fits into the budget, or it only repeats what is in the block.
-    Budget,
-}
-
-impl EmptyReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Trivial => "trivial",
-            Self::NothingRelevant => "nothing_relevant",
-            Self::Told => "told",
-            Self::InSession => "in_session",
-            Self::OtherProject => "other_project",
-            Self::Budget => "budget",
-        }
+labels! {
+    /// Why the result is empty.
+    pub enum EmptyReason {
+        /// Switched off for this agent.
+        Off = "off",
+        /// The message is too short or trivial to search for.
+        Trivial = "trivial",
+        /// Nothing reaches the threshold.
+        NothingRelevant = "nothing_relevant",
+        /// Everything relevant was given in this session before …
+        Told = "told",
+        /// … or read in it.
+        InSession = "in_session",
+        /// What is relevant is of another project.
+        OtherProject = "other_project",
+        /// Nothing fits into the budget, or it only repeats what is in the block.
+        Budget = "budget",
     }
 }
 

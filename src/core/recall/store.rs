@@ -85,7 +85,7 @@ pub async fn list_sources(
     now: OffsetDateTime,
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust, j.name AS "project?",
+        r#"SELECT i.id, i.type AS "item_type: ItemType", t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust AS "trust: Trust", j.name AS "project?",
                   CASE WHEN e.source_id IS NOT NULL THEN i.content END AS whole,
                   coalesce(e.ended_at, i.created_at) AS "at!", coalesce(e.session_id, i.session_id, -1) IS NOT DISTINCT FROM $3 AS "is_of_session!",
                   i.valid_from, i.valid_until, u.time_zone
@@ -113,13 +113,13 @@ pub async fn list_sources(
             day: zone.local(row.at).date(),
             period,
             strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
-            item_type: ItemType::from_column(&row.item_type),
+            item_type: row.item_type,
             theme: row.theme,
             key: row.key,
             text: row.text,
             whole: row.whole,
             source: row.source,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             at: row.at,
             project: row.project,
             memory_of: None,

@@ -33,7 +33,7 @@ pub use rules::{FoundSecret, ScanWork, rule_count, scan, scan_counted};
 
 use crate::accounts::AgentId;
 use crate::clock::SharedClock;
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 use crate::input::Invalid;
 use crate::seal::{SealError, Sealer, SecretOwner};
 use store::NewFinding;
@@ -60,42 +60,28 @@ pub fn fingerprint_key(user: UserId) -> SecretOwner {
     SecretOwner { user_id: user.0, column: "secret_settings.sealed_key" }
 }
 
-/// What happens to secrets in texts that come in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SecretPolicy {
-    /// Stored as they are; the answer warns.
-    #[default]
-    Warn,
-    /// Replaced.
-    Mask,
-    /// The call is refused; where that cannot be ([`TextDoor`]), they are replaced.
-    Refuse,
+labels! {
+    /// What happens to secrets in texts that come in.
+    #[derive(Default)]
+    pub enum SecretPolicy {
+        /// Stored as they are; the answer warns.
+        #[default]
+        Warn = "warn",
+        /// Replaced.
+        Mask = "mask",
+        /// The call is refused; where that cannot be ([`TextDoor`]), they are replaced.
+        Refuse = "refuse",
+    }
 }
 
 impl SecretPolicy {
-    pub const ALL: [Self; 3] = [Self::Warn, Self::Mask, Self::Refuse];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Mask => "mask",
-            Self::Refuse => "refuse",
-        }
-    }
-
     /// # Errors
     /// [`Invalid`] naming `policy`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
-        found.ok_or_else(|| {
+        Self::from_label(text).ok_or_else(|| {
             let sentence = "`policy` is not known; give warn, mask or refuse.";
             Invalid::new("policy", "invalid_policy", sentence)
         })
-    }
-
-    /// The column's CHECK allows only known values.
-    fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or_default()
     }
 }
 

@@ -31,10 +31,12 @@ pub async fn find_settings(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<(SecretPolicy, Option<Vec<u8>>)>, sqlx::Error> {
-    let row =
-        sqlx::query!("SELECT policy, sealed_key FROM secret_settings WHERE user_id = $1", user.0);
+    let row = sqlx::query!(
+        r#"SELECT policy AS "policy: SecretPolicy", sealed_key FROM secret_settings WHERE user_id = $1"#,
+        user.0
+    );
     let row = row.fetch_optional(conn).await?;
-    Ok(row.map(|row| (SecretPolicy::from_column(&row.policy), row.sealed_key)))
+    Ok(row.map(|row| (row.policy, row.sealed_key)))
 }
 
 /// Locks the user's settings until the transaction ends, and makes them if there are none.

@@ -6,26 +6,18 @@ use super::candidate::FoundItem;
 use super::fuse::Explanation;
 use super::relevance::Confidence;
 use super::snippet::Snippet;
+use crate::db::labels;
 use crate::memories::Period;
 
-/// How the results were found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// By embedding and by words.
-    Hybrid,
-    /// By words only.
-    Fts,
-    /// Newest first.
-    Recent,
-}
-
-impl Mode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::Fts => "fts",
-            Self::Recent => "recent",
-        }
+labels! {
+    /// How the results were found.
+    pub enum Mode {
+        /// By embedding and by words.
+        Hybrid = "hybrid",
+        /// By words only.
+        Fts = "fts",
+        /// Newest first.
+        Recent = "recent",
     }
 }
 

@@ -25,8 +25,8 @@ pub async fn list_found(
     now: OffsetDateTime,
 ) -> Result<Vec<FoundItem>, sqlx::Error> {
     let query = sqlx::query!(
-        r#"SELECT i.id, i.created_at, t.slug AS "theme?", i.type AS item_type, i.content, i.tags, i.status, i.key,
-                  o.name AS "owner?", j.name AS "project?", i.source, i.trust, a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
+        r#"SELECT i.id, i.created_at, t.slug AS "theme?", i.type AS "item_type: ItemType", i.content, i.tags, i.status AS "status: Status", i.key,
+                  o.name AS "owner?", j.name AS "project?", i.source, i.trust AS "trust: Trust", a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
                   i.superseded_by IS NOT NULL AS "is_superseded!", s.id AS "session_id?", s.external_id AS "session?",
                   m.position AS "position?", m.external_id AS "message?",
                   i.document_id, d.path AS "path?", i.first_line, i.last_line,
@@ -61,15 +61,15 @@ pub async fn list_found(
             id: ItemId(row.id),
             created_at: row.created_at,
             theme: row.theme,
-            item_type: ItemType::from_column(&row.item_type),
+            item_type: row.item_type,
             content: row.content,
             tags: row.tags,
             // Includes expiry, even if not archived yet.
-            status: Status::from_column(&row.status).at(row.expires_at, now),
+            status: row.status.at(row.expires_at, now),
             key: row.key,
             owner: row.owner,
             project: row.project,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             agent: row.agent,
             expires_at: row.expires_at,
             period: Period { from: row.valid_from, until: row.valid_until },
@@ -161,7 +161,8 @@ pub async fn list_meant(
 ) -> Result<Vec<QueryEntity>, sqlx::Error> {
     const NAMED_MAX: i64 = 8;
     const CONNECTED_MAX: i64 = 24;
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        QueryEntity,
         r#"WITH named AS MATERIALIZED (
                SELECT DISTINCT n.entity_id AS id FROM entity_names n
                WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY 1 LIMIT $4
@@ -176,7 +177,7 @@ pub async fn list_meant(
                SELECT id, true AS is_named FROM named
                UNION ALL SELECT id, false FROM beside WHERE id NOT IN (SELECT id FROM named)
            )
-           SELECT m.id AS "id!", m.is_named AS "is_named!",
+           SELECT m.id AS "entity!", m.is_named AS "is_named!",
                   coalesce((SELECT sum(n.mentions) FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = m.id), 0)::bigint AS "mentions!"
            FROM meant m ORDER BY 1"#,
         user.0,
@@ -186,13 +187,7 @@ pub async fn list_meant(
         CONNECTED_MAX,
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| QueryEntity {
-        entity: row.id,
-        mentions: row.mentions,
-        is_named: row.is_named,
-    });
-    Ok(read.collect())
+    .await
 }
 
 /// The newest sources that mention one of these entities, as pairs of source and entity.

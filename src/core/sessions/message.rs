@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::accounts::AgentId;
-use crate::db::UserId;
+use crate::db::{UserId, labels};
 use crate::input::Invalid;
 use crate::memories::Trust;
 use crate::redaction::{RedactionError, Redactor, ScreenedField, SecretWarning, TextDoor};
@@ -63,38 +63,22 @@ fn check_external_id(field: &str, text: &str) -> Result<(), Invalid> {
     ))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageRole {
-    User,
-    Assistant,
-    Tool,
+labels! {
+    #[derive(JsonSchema)]
+    pub enum MessageRole {
+        User = "user",
+        Assistant = "assistant",
+        Tool = "tool",
+    }
 }
 
 impl MessageRole {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-
     /// The trust of a message with this role.
     pub fn trust(self) -> Trust {
         match self {
             Self::User => Trust::User,
             Self::Assistant => Trust::Agent,
             Self::Tool => Trust::Tool,
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    pub(crate) fn from_column(text: &str) -> Self {
-        match text {
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            _ => Self::Tool,
         }
     }
 }

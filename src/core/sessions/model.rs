@@ -7,9 +7,10 @@ use serde::Serialize;
 use time::OffsetDateTime;
 
 use super::message::{MessageRole, ToolCall};
-use crate::db::UserId;
+use crate::db::{UserId, labels};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct SessionId(pub i64);
 
 impl fmt::Display for SessionId {
@@ -35,58 +36,22 @@ pub struct FlushedSession {
     pub up_to: i32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SessionState {
-    Open,
-    Completed,
-}
-
-impl SessionState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Completed => "completed",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    pub(crate) fn from_column(text: &str) -> Self {
-        match text {
-            "completed" => Self::Completed,
-            _ => Self::Open,
-        }
+labels! {
+    #[derive(JsonSchema)]
+    pub enum SessionState {
+        Open = "open",
+        Completed = "completed",
     }
 }
 
-/// asked: the agent completed it; another: the agent continued in another session; still: no messages for 30 minutes; nightly: completed at night.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CompletionReason {
-    Asked,
-    Another,
-    Still,
-    Nightly,
-}
-
-impl CompletionReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Another => "another",
-            Self::Still => "still",
-            Self::Nightly => "nightly",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    pub(crate) fn from_column(text: &str) -> Self {
-        match text {
-            "asked" => Self::Asked,
-            "another" => Self::Another,
-            "still" => Self::Still,
-            _ => Self::Nightly,
-        }
+labels! {
+    /// asked: the agent completed it; another: the agent continued in another session; still: no messages for 30 minutes; nightly: completed at night.
+    #[derive(JsonSchema)]
+    pub enum CompletionReason {
+        Asked = "asked",
+        Another = "another",
+        Still = "still",
+        Nightly = "nightly",
     }
 }
 
@@ -136,41 +101,19 @@ impl StoredMessage {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ExtractionId(pub i64);
 
-/// Result of an extraction; nothing: nothing was worth storing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ExtractionOutcome {
-    Pending,
-    Stored,
-    Nothing,
-    Failed,
-    Skipped,
-}
-
-impl ExtractionOutcome {
-    pub const ALL: [Self; 5] =
-        [Self::Pending, Self::Stored, Self::Nothing, Self::Failed, Self::Skipped];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Stored => "stored",
-            Self::Nothing => "nothing",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|o| o.as_str() == text)
-    }
-
-    /// The column's CHECK allows only known values.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or(Self::Pending)
+labels! {
+    /// Result of an extraction; nothing: nothing was worth storing.
+    #[derive(JsonSchema)]
+    pub enum ExtractionOutcome {
+        Pending = "pending",
+        Stored = "stored",
+        Nothing = "nothing",
+        Failed = "failed",
+        Skipped = "skipped",
     }
 }
 

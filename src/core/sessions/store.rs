@@ -79,21 +79,16 @@ pub async fn hold(
     agent: AgentId,
     name: &SessionName,
 ) -> Result<Option<OpenSession>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count FROM sessions
-         WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
+    sqlx::query_as!(
+        OpenSession,
+        r#"SELECT id AS "id: SessionId", state AS "state: SessionState", message_count, ledger_position, flushed_position, tool_call_count FROM sessions
+         WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE"#,
         user.0,
         agent.0,
         name.as_str(),
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| OpenSession {
-        id: SessionId(row.id),
-        state: SessionState::from_column(&row.state),
-        message_count: row.message_count,
-        ledger_position: row.ledger_position,
-        flushed_position: row.flushed_position,
-        tool_call_count: row.tool_call_count,
-    }))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn has_room_for_session(
@@ -353,51 +348,50 @@ pub async fn list_users_with_still(
     nights: &Rounds,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+    sqlx::query_scalar!(
+        r#"SELECT s.user_id AS "user_id: UserId" FROM sessions s JOIN users u ON u.id = s.user_id
          LEFT JOIN unnest($3::text[], $4::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
          WHERE s.state = 'open' AND s.last_message_at <= $2 AND u.erasing_at IS NULL
            AND (s.last_message_at <= $1 OR s.opened_at < n.night)
-         GROUP BY s.user_id ORDER BY min(s.last_message_at), s.user_id LIMIT $5",
+         GROUP BY s.user_id ORDER BY min(s.last_message_at), s.user_id LIMIT $5"#,
         still.since,
         still.paused_since,
         &nights.zones,
         &nights.at,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 struct SessionRow {
     id: i64,
     external_id: String,
     agent: String,
-    state: String,
+    state: SessionState,
     message_count: i32,
     ledger_position: i32,
     created_at: OffsetDateTime,
     last_message_at: OffsetDateTime,
     last_sent_at: Option<OffsetDateTime>,
     completed_at: Option<OffsetDateTime>,
-    completed_why: Option<String>,
+    completed_why: Option<CompletionReason>,
     project: Option<String>,
 }
 
 impl From<SessionRow> for AgentSession {
     fn from(row: SessionRow) -> Self {
-        let why = row.completed_why.as_deref().map(CompletionReason::from_column);
         Self {
             id: SessionId(row.id),
             external_id: row.external_id,
             agent: row.agent,
-            state: SessionState::from_column(&row.state),
+            state: row.state,
             message_count: row.message_count,
             ledger_position: row.ledger_position,
             created_at: row.created_at,
             last_message_at: row.last_message_at,
             last_sent_at: row.last_sent_at,
-            completed: row.completed_at.zip(why),
+            completed: row.completed_at.zip(row.completed_why),
             project: row.project,
             extraction: None,
         }
@@ -413,13 +407,13 @@ pub async fn find_by_name(
 ) -> Result<Option<AgentSession>, sqlx::Error> {
     let row = sqlx::query_as!(
         SessionRow,
-        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+        r#"SELECT s.id, s.external_id, a.name AS agent, s.state AS "state: SessionState", s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why AS "completed_why: CompletionReason",
                 (SELECT m.sent_at FROM session_messages m
                  WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
                 (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
-         WHERE s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3",
+         WHERE s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3"#,
         user.0,
         agent.0,
         name.as_str(),
@@ -435,13 +429,13 @@ pub async fn find(
 ) -> Result<Option<AgentSession>, sqlx::Error> {
     let row = sqlx::query_as!(
         SessionRow,
-        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+        r#"SELECT s.id, s.external_id, a.name AS agent, s.state AS "state: SessionState", s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why AS "completed_why: CompletionReason",
                 (SELECT m.sent_at FROM session_messages m
                  WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
                 (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
-         WHERE s.user_id = $1 AND s.id = $2",
+         WHERE s.user_id = $1 AND s.id = $2"#,
         user.0,
         session.0,
     );
@@ -456,8 +450,8 @@ pub async fn list(
 ) -> Result<Vec<AgentSession>, sqlx::Error> {
     let rows = sqlx::query_as!(
         SessionRow,
-        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+        r#"SELECT s.id, s.external_id, a.name AS agent, s.state AS "state: SessionState", s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why AS "completed_why: CompletionReason",
                 (SELECT m.sent_at FROM session_messages m
                  WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at,
                 (SELECT p.name FROM projects p WHERE p.user_id = $1 AND p.id = s.project_id) AS project
@@ -466,7 +460,7 @@ pub async fn list(
            AND ($4::text IS NULL OR $4 = (SELECT e.outcome FROM session_extractions e
                                           WHERE e.user_id = $1 AND e.session_id = s.id
                                           ORDER BY e.first_position DESC LIMIT 1))
-         ORDER BY s.last_message_at DESC, s.id DESC LIMIT $5",
+         ORDER BY s.last_message_at DESC, s.id DESC LIMIT $5"#,
         user.0,
         filter.agent,
         filter.state.map(SessionState::as_str),
@@ -522,13 +516,13 @@ pub async fn list_messages(
     stretch: Stretch,
 ) -> Result<Vec<StoredMessage>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT position, external_id, role, content, tool_calls, tool_call_id, sent_at, created_at
+        r#"SELECT position, external_id, role AS "role: MessageRole", content, tool_calls, tool_call_id, sent_at, created_at
          FROM (SELECT *, sum(octet_length(content) + tool_calls_bytes) OVER (ORDER BY position)
                          - octet_length(content) - tool_calls_bytes AS bytes_before
                FROM (SELECT * FROM session_messages
                      WHERE user_id = $1 AND session_id = $2 AND position > $3 AND position <= $4
                      ORDER BY position LIMIT $5) m) m
-         WHERE bytes_before < $6 OR position = $3 + 1 ORDER BY position",
+         WHERE bytes_before < $6 OR position = $3 + 1 ORDER BY position"#,
         user.0,
         session.0,
         stretch.after,
@@ -542,7 +536,7 @@ pub async fn list_messages(
         .map(|row| StoredMessage {
             position: row.position,
             external_id: row.external_id,
-            role: MessageRole::from_column(&row.role),
+            role: row.role,
             content: row.content,
             tool_calls: row
                 .tool_calls

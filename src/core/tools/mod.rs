@@ -45,8 +45,8 @@ use tracing::Instrument;
 use crate::accounts::ToolProfile::{self, Connector, Core, Full, Single};
 use crate::accounts::{ActingFor, AgentAccess, Scope};
 use crate::activity::RunningCall;
-use crate::db::UserId;
 use crate::db::actor;
+use crate::db::{UserId, labels};
 use crate::metrics;
 use crate::quota::estimate;
 use crate::services::Services;
@@ -55,19 +55,11 @@ pub use input::{NOT_AN_OBJECT, ReadInput, parse_for, read_input};
 pub use project::ProjectPlace;
 pub use values::ToolTrust;
 
-/// The interface through which a call came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallInterface {
-    Rest,
-    Mcp,
-}
-
-impl CallInterface {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Rest => "rest",
-            Self::Mcp => "mcp",
-        }
+labels! {
+    /// The interface through which a call came.
+    pub enum CallInterface {
+        Rest = "rest",
+        Mcp = "mcp",
     }
 }
 

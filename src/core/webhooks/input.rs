@@ -20,7 +20,7 @@ impl NewWebhook {
     pub fn parse(url: &str, events: &str, includes_text: bool) -> Result<Self, Invalid> {
         let url = EndpointUrl::parse("url", url)?;
         let named: Option<Vec<FeedEventType>> =
-            events.split_whitespace().map(FeedEventType::parse).collect();
+            events.split_whitespace().map(FeedEventType::from_label).collect();
         let named = named.ok_or_else(|| {
             let known: Vec<_> = FeedEventType::ALL.map(FeedEventType::as_str).to_vec();
             let sentence = format!("`event` is not known; give any of {}.", known.join(", "));

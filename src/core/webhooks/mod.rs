@@ -19,7 +19,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::clock::SharedClock;
 use crate::config::PublicUrl;
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 use crate::embedding::reseal::webhook_secret;
 use crate::input::Invalid;
 use crate::memories::feed::{self, FeedEventType};
@@ -53,31 +53,13 @@ pub enum WebhookError {
     Database(#[from] sqlx::Error),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WebhookState {
-    On,
-    /// By its person; it keeps its position.
-    Paused,
-    /// By the server, after it has failed for long.
-    Off,
-}
-
-impl WebhookState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Paused => "paused",
-            Self::Off => "off",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    fn from_column(text: &str) -> Self {
-        match text {
-            "on" => Self::On,
-            "paused" => Self::Paused,
-            _ => Self::Off,
-        }
+labels! {
+    pub enum WebhookState {
+        On = "on",
+        /// By its person; it keeps its position.
+        Paused = "paused",
+        /// By the server, after it has failed for long.
+        Off = "off",
     }
 }
 

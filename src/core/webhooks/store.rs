@@ -92,9 +92,9 @@ pub async fn insert(
 /// Oldest first.
 pub async fn list(conn: &mut PgConnection, user: UserId) -> Result<Vec<Webhook>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT id, url, events, includes_text, state, created_at, delivered_at, failing_since, next_try_at,
+        r#"SELECT id, url, events, includes_text, state AS "state: WebhookState", created_at, delivered_at, failing_since, next_try_at,
                 old_secret_until
-         FROM webhooks WHERE user_id = $1 ORDER BY id",
+         FROM webhooks WHERE user_id = $1 ORDER BY id"#,
         user.0
     )
     .fetch_all(conn)
@@ -104,7 +104,7 @@ pub async fn list(conn: &mut PgConnection, user: UserId) -> Result<Vec<Webhook>,
         url: row.url,
         events: parsed(&row.events),
         includes_text: row.includes_text,
-        state: WebhookState::from_column(&row.state),
+        state: row.state,
         created_at: row.created_at,
         delivered_at: row.delivered_at,
         failing_since: row.failing_since,
@@ -115,7 +115,7 @@ pub async fn list(conn: &mut PgConnection, user: UserId) -> Result<Vec<Webhook>,
 }
 
 fn parsed(events: &[String]) -> Vec<FeedEventType> {
-    events.iter().filter_map(|name| FeedEventType::parse(name)).collect()
+    events.iter().filter_map(|name| FeedEventType::from_label(name)).collect()
 }
 
 /// Of all of the user's webhooks, newest first.

@@ -19,7 +19,7 @@ fn documented() -> Vec<(Option<Trust>, Trust, String)> {
     let mut cells = Vec::new();
     for row in rows {
         let row: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let holds = Trust::parse(row[0].trim_matches('`'));
+        let holds = Trust::from_label(row[0].trim_matches('`'));
         assert!(holds.is_some() || row[0].starts_with("confirmed"), "{row:?}");
         for (comes, cell) in Trust::ALL.into_iter().zip(&row[1..]) {
             cells.push((holds, comes, (*cell).to_owned()));

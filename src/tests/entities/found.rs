@@ -91,7 +91,7 @@ fn no_two_that_are_different_are_merged() {
         (0, 0, 0, 0, 0, 0);
     let mut wrong = Vec::new();
     for row in rows("pairs.tsv") {
-        let entity_type = EntityType::parse(&row[2]).unwrap();
+        let entity_type = EntityType::from_label(&row[2]).unwrap();
         let found = likeness(&row[0], &row[1], entity_type);
         assert_eq!(found, likeness(&row[1], &row[0], entity_type), "{row:?}");
         match row[3].as_str() {

@@ -77,7 +77,7 @@ impl Place {
         by_ben
             .map(|e| {
                 assert_eq!(e.actor.as_deref(), Some("ben@example.com"));
-                (e.action, e.subject)
+                (e.action.to_string(), e.subject)
             })
             .collect()
     }

@@ -173,8 +173,8 @@ async fn an_admins_other_time_holds_until_the_default_is_back() {
     assert_eq!(app.run_job("complete").await, 1);
     let events = app.accounts.list_admin_events().await.unwrap();
     let by_ben = events.into_iter().filter(|event| !event.by_command);
-    let acts: Vec<_> = by_ben.map(|event| (event.action, event.subject)).collect();
-    let of_job = |act: &str| (act.to_owned(), Some("complete".to_owned()));
+    let acts: Vec<_> = by_ben.map(|event| (event.action.as_str(), event.subject)).collect();
+    let of_job = |act| (act, Some("complete".to_owned()));
     assert_eq!(acts, [of_job("unschedule_job"), of_job("schedule_job")], "once each");
     let users = browser.get("/admin/users").await.1;
     for told in ["changed the schedule of the job", "set the default schedule of the job"] {

@@ -37,7 +37,7 @@ impl Place {
 
     async fn events(&self) -> Vec<String> {
         let events = self.app.accounts.list_admin_events().await.unwrap();
-        events.into_iter().map(|event| event.action).collect()
+        events.into_iter().map(|event| event.action.to_string()).collect()
     }
 }
 

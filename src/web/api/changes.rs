@@ -110,7 +110,7 @@ fn parse_types(types: Option<&str>) -> Result<Vec<FeedEventType>, Invalid> {
         return Ok(FeedEventType::ALL.to_vec());
     };
     let named: Option<Vec<_>> =
-        types.split(',').map(|name| FeedEventType::parse(name.trim())).collect();
+        types.split(',').map(|name| FeedEventType::from_label(name.trim())).collect();
     named.ok_or_else(|| {
         let known = FeedEventType::ALL.map(FeedEventType::as_str).join(", ");
         let sentence =

@@ -31,7 +31,7 @@ pub async fn apply(posted: &Submission, form: Result<EntityForm, Problem>) -> At
     let ((db, user, now), entity) = (posted.context(), EntityId(posted.id()?));
     let (decided, field) = match form {
         Ok(EntityForm::Rename { name, r#type }) => {
-            let entity_type = EntityType::parse(&r#type).ok_or_else(unknown_type)?;
+            let entity_type = EntityType::from_label(&r#type).ok_or_else(unknown_type)?;
             let name = posted.screened("name", &name).await?;
             let renamed = decide::rename(db, user, entity, &name, entity_type, now);
             (renamed.await, None)

@@ -4,6 +4,7 @@ use time::OffsetDateTime;
 
 use crate::accounts::model::{OperatorId, UserId};
 use crate::db::actor;
+use crate::db::labels;
 
 /// Who changes something of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,91 +30,50 @@ pub enum AdminSubject {
     Job(&'static str),
 }
 
-/// As stored in `admin_events`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AdminAction {
-    Disable,
-    Enable,
-    Promote,
-    Demote,
-    InviteMember,
-    InviteAdmin,
-    RevokeInvitation,
-    AcceptInvitation,
-    MakeResetLink,
-    UseResetLink,
-    SetPassword,
-    MakeOperator,
-    ChangeOperator,
-    MakeServiceToken,
-    RevokeServiceToken,
-    SetProvider,
-    RemoveProvider,
-    SetChat,
-    RemoveChat,
-    BuiltinOn,
-    BuiltinOff,
-    BuiltinMultilingual,
-    BuiltinEnglish,
-    LateOn,
-    LateOff,
-    AllowEndpoint,
-    DisallowEndpoint,
-    CloseBrowser,
-    OpenBrowser,
-    SetStorage,
-    RunJob,
-    PauseJob,
-    ResumeJob,
-    RetryJob,
-    ScheduleJob,
-    UnscheduleJob,
-    RetryVectors,
+labels! {
+    /// As stored in `admin_events`.
+    pub enum AdminAction {
+        Disable = "disable",
+        Enable = "enable",
+        Promote = "promote",
+        Demote = "demote",
+        InviteMember = "invite_member",
+        InviteAdmin = "invite_admin",
+        RevokeInvitation = "revoke_invitation",
+        AcceptInvitation = "accept_invitation",
+        MakeResetLink = "make_reset_link",
+        UseResetLink = "use_reset_link",
+        SetPassword = "set_password",
+        MakeOperator = "make_operator",
+        ChangeOperator = "change_operator",
+        MakeServiceToken = "make_service_token",
+        RevokeServiceToken = "revoke_service_token",
+        SetProvider = "set_provider",
+        RemoveProvider = "remove_provider",
+        SetChat = "set_chat",
+        RemoveChat = "remove_chat",
+        BuiltinOn = "builtin_on",
+        BuiltinOff = "builtin_off",
+        BuiltinMultilingual = "builtin_multilingual",
+        BuiltinEnglish = "builtin_english",
+        LateOn = "late_on",
+        LateOff = "late_off",
+        AllowEndpoint = "allow_endpoint",
+        DisallowEndpoint = "disallow_endpoint",
+        CloseBrowser = "close_browser",
+        OpenBrowser = "open_browser",
+        SetStorage = "set_storage",
+        RunJob = "run_job",
+        PauseJob = "pause_job",
+        ResumeJob = "resume_job",
+        RetryJob = "retry_job",
+        ScheduleJob = "schedule_job",
+        UnscheduleJob = "unschedule_job",
+        RetryVectors = "retry_vectors",
+    }
 }
 
 impl AdminAction {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disable => "disable",
-            Self::Enable => "enable",
-            Self::Promote => "promote",
-            Self::Demote => "demote",
-            Self::InviteMember => "invite_member",
-            Self::InviteAdmin => "invite_admin",
-            Self::RevokeInvitation => "revoke_invitation",
-            Self::AcceptInvitation => "accept_invitation",
-            Self::MakeResetLink => "make_reset_link",
-            Self::UseResetLink => "use_reset_link",
-            Self::SetPassword => "set_password",
-            Self::MakeOperator => "make_operator",
-            Self::ChangeOperator => "change_operator",
-            Self::MakeServiceToken => "make_service_token",
-            Self::RevokeServiceToken => "revoke_service_token",
-            Self::SetProvider => "set_provider",
-            Self::RemoveProvider => "remove_provider",
-            Self::SetChat => "set_chat",
-            Self::RemoveChat => "remove_chat",
-            Self::BuiltinOn => "builtin_on",
-            Self::BuiltinOff => "builtin_off",
-            Self::BuiltinMultilingual => "builtin_multilingual",
-            Self::BuiltinEnglish => "builtin_english",
-            Self::LateOn => "late_on",
-            Self::LateOff => "late_off",
-            Self::AllowEndpoint => "allow_endpoint",
-            Self::DisallowEndpoint => "disallow_endpoint",
-            Self::CloseBrowser => "close_browser",
-            Self::OpenBrowser => "open_browser",
-            Self::SetStorage => "set_storage",
-            Self::RunJob => "run_job",
-            Self::PauseJob => "pause_job",
-            Self::ResumeJob => "resume_job",
-            Self::RetryJob => "retry_job",
-            Self::ScheduleJob => "schedule_job",
-            Self::UnscheduleJob => "unschedule_job",
-            Self::RetryVectors => "retry_vectors",
-        }
-    }
-
     /// Parses an action that changes one account.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Disable, Self::Enable, Self::Promote, Self::Demote]
@@ -128,7 +88,7 @@ pub struct AdminEvent {
     pub by_command: bool,
     /// An address; `None` if the account is deleted.
     pub actor: Option<String>,
-    pub action: String,
+    pub action: AdminAction,
     /// An address, `operator: id`, an operator's name, or a job's name.
     pub subject: Option<String>,
 }

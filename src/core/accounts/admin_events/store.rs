@@ -43,7 +43,7 @@ pub async fn record(
 pub async fn list(conn: &mut PgConnection, limit: i64) -> Result<Vec<AdminEvent>, sqlx::Error> {
     sqlx::query_as!(
         AdminEvent,
-        r#"SELECT e.at, e.by_command, a.email AS actor, e.action,
+        r#"SELECT e.at, e.by_command, a.email AS actor, e.action AS "action: AdminAction",
                   coalesce(u.email, o.name || ': ' || u.external_id, b.name, e.job) AS subject
            FROM admin_events e
            LEFT JOIN users a ON a.id = e.actor_id

@@ -56,17 +56,16 @@ pub async fn insert_agent(
     name: &AgentName,
     now: OffsetDateTime,
 ) -> Result<Option<AgentId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO agents (user_id, name, created_at) VALUES ($1, $2, $3)
+    sqlx::query_scalar!(
+        r#"INSERT INTO agents (user_id, name, created_at) VALUES ($1, $2, $3)
          ON CONFLICT ON CONSTRAINT agents_name_key DO NOTHING
-         RETURNING id",
+         RETURNING id AS "id: AgentId""#,
         user.0,
         name.as_str(),
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(AgentId))
+    .await
 }
 
 pub async fn exists(
@@ -88,14 +87,13 @@ pub async fn find_agent_by_name(
     user: UserId,
     name: &AgentName,
 ) -> Result<Option<AgentId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM agents WHERE user_id = $1 AND name = $2",
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: AgentId" FROM agents WHERE user_id = $1 AND name = $2"#,
         user.0,
         name.as_str(),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(AgentId))
+    .await
 }
 
 /// All agents of the user, by name.
@@ -112,7 +110,7 @@ pub async fn list_names(
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile, a.settings,
+        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile AS "tool_profile: ToolProfile", a.settings,
                   coalesce(i.item_count, 0) AS "item_count!"
            FROM agents a
            LEFT JOIN (
@@ -131,7 +129,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
             name: row.name,
             created_at: row.created_at,
             memory_enabled: row.memory_enabled,
-            profile: ToolProfile::from_column(&row.tool_profile),
+            profile: row.tool_profile,
             item_count: row.item_count,
             settings: AgentSettings::from_column(&row.settings),
         })

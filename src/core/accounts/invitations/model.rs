@@ -4,7 +4,8 @@ use time::OffsetDateTime;
 
 use crate::accounts::model::{Email, Role, UserId};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct InvitationId(pub i64);
 
 impl From<i64> for InvitationId {

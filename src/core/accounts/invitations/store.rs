@@ -47,7 +47,7 @@ pub async fn insert(
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Error> {
     sqlx::query_as!(
         Invitation,
-        r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!", i.created_at, i.expires_at,
+        r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!: Role", i.created_at, i.expires_at,
                   i.revoked_at, a.email AS "invited_by?", u.email AS "used_by?", r.email AS "resets?"
            FROM invitations i
            LEFT JOIN users a ON a.id = i.invited_by
@@ -66,7 +66,7 @@ pub async fn find_open(
     now: OffsetDateTime,
 ) -> Result<Option<OpenInvitation>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT email, role AS "role!", expires_at FROM invitations
+        r#"SELECT email, role AS "role!: Role", expires_at FROM invitations
            WHERE token_hash = $1 AND resets IS NULL
              AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2"#,
         token_hash,
@@ -76,7 +76,7 @@ pub async fn find_open(
     .await?;
     Ok(row.map(|row| OpenInvitation {
         email: row.email.as_deref().and_then(|email| Email::parse(email).ok()),
-        role: row.role.into(),
+        role: row.role,
         expires_at: row.expires_at,
     }))
 }
@@ -98,17 +98,16 @@ pub async fn mark_used(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<InvitationId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "UPDATE invitations SET used_at = $2
+    sqlx::query_scalar!(
+        r#"UPDATE invitations SET used_at = $2
          WHERE token_hash = $1 AND resets IS NULL
            AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
-         RETURNING id",
+         RETURNING id AS "id: InvitationId""#,
         token_hash,
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(InvitationId))
+    .await
 }
 
 pub async fn set_used_by(
@@ -214,17 +213,16 @@ pub async fn mark_reset_used(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let user = sqlx::query_scalar!(
+    sqlx::query_scalar!(
         r#"UPDATE invitations SET used_at = $2, used_by = resets
            WHERE token_hash = $1 AND resets IS NOT NULL
              AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
-           RETURNING resets AS "resets!""#,
+           RETURNING resets AS "resets!: UserId""#,
         token_hash,
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(user.map(UserId))
+    .await
 }
 
 pub async fn revoke_resets_of(

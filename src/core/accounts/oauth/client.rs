@@ -17,7 +17,8 @@ const REGISTERED_PREFIX: &str = "ksc_";
 const ID_BYTES: usize = 16;
 
 /// Of a registration, or a URL: the address of the client's document.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ClientId(String);
 
 impl ClientId {
@@ -33,10 +34,6 @@ impl ClientId {
         let is_text =
             text.len() <= CLIENT_ID_CHARS_MAX && text.bytes().all(|b| b.is_ascii_graphic());
         (is_text && !text.is_empty()).then(|| Self(text.to_owned()))
-    }
-
-    pub(super) fn from_column(id: String) -> Self {
-        Self(id)
     }
 
     pub fn as_str(&self) -> &str {

@@ -51,13 +51,13 @@ pub async fn find_client(
     id: &ClientId,
 ) -> Result<Option<OauthClient>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT client_id, name, redirect_uris FROM oauth_clients WHERE client_id = $1",
+        r#"SELECT client_id AS "client_id: ClientId", name, redirect_uris FROM oauth_clients WHERE client_id = $1"#,
         id.as_str(),
     )
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| OauthClient {
-        id: ClientId::from_column(row.client_id),
+        id: row.client_id,
         name: row.name,
         redirect_uris: row
             .redirect_uris
@@ -137,20 +137,24 @@ pub async fn find_user_by_code(
     conn: &mut PgConnection,
     code: &LinkToken,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let user =
-        sqlx::query_scalar!("SELECT user_id FROM oauth_grants WHERE code_hash = $1", &code.hash());
-    Ok(user.fetch_optional(conn).await?.map(UserId))
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id: UserId" FROM oauth_grants WHERE code_hash = $1"#,
+        &code.hash()
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn find_user_by_family(
     conn: &mut PgConnection,
     family: &LinkToken,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let user = sqlx::query_scalar!(
-        "SELECT user_id FROM oauth_grants WHERE family_hash = $1",
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id: UserId" FROM oauth_grants WHERE family_hash = $1"#,
         &family.hash()
-    );
-    Ok(user.fetch_optional(conn).await?.map(UserId))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// A grant whose row is locked until the transaction ends.
@@ -304,51 +308,31 @@ pub async fn find_by_access(
     conn: &mut PgConnection,
     token: &Token,
 ) -> Result<Option<FoundGrant>, sqlx::Error> {
-    let row = sqlx::query_as!(
-        FoundRow,
-        "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
+    sqlx::query_as!(
+        FoundGrant,
+        r#"SELECT g.user_id AS "user: UserId", t.agent_id AS "agent: AgentId", g.token_id AS "token: TokenId", g.client_id
          FROM agent_tokens t JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
-         WHERE t.token_hash = $1 AND ($2::bigint IS NULL OR t.user_id = $2)",
+         WHERE t.token_hash = $1 AND ($2::bigint IS NULL OR t.user_id = $2)"#,
         &token.hash(),
         token.user().map(|user| user.0),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(FoundGrant::from))
+    .await
 }
 
 pub async fn find_by_family(
     conn: &mut PgConnection,
     family: &LinkToken,
 ) -> Result<Option<FoundGrant>, sqlx::Error> {
-    let row = sqlx::query_as!(
-        FoundRow,
-        "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
+    sqlx::query_as!(
+        FoundGrant,
+        r#"SELECT g.user_id AS "user: UserId", t.agent_id AS "agent: AgentId", g.token_id AS "token: TokenId", g.client_id
          FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
-         WHERE g.family_hash = $1",
+         WHERE g.family_hash = $1"#,
         &family.hash(),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(FoundGrant::from))
-}
-
-struct FoundRow {
-    user_id: i64,
-    agent_id: i64,
-    token_id: i64,
-    client_id: String,
-}
-
-impl From<FoundRow> for FoundGrant {
-    fn from(row: FoundRow) -> Self {
-        Self {
-            user: UserId(row.user_id),
-            agent: AgentId(row.agent_id),
-            token: TokenId(row.token_id),
-            client_id: row.client_id,
-        }
-    }
+    .await
 }
 
 /// Deletes the tokens of codes that were never redeemed, of grants that ran out before `ended_before`, and all that were

@@ -111,27 +111,28 @@ pub async fn insert_operator(
     users_max: UsersMax,
     now: OffsetDateTime,
 ) -> Result<Option<OperatorId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO operators (name, users_max, created_at) VALUES ($1, $2, $3)
+    sqlx::query_scalar!(
+        r#"INSERT INTO operators (name, users_max, created_at) VALUES ($1, $2, $3)
          ON CONFLICT ON CONSTRAINT operators_name_key DO NOTHING
-         RETURNING id",
+         RETURNING id AS "id: OperatorId""#,
         name.as_str(),
         users_max.get(),
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(OperatorId))
+    .await
 }
 
 pub async fn find_operator_by_name(
     conn: &mut PgConnection,
     name: &AgentName,
 ) -> Result<Option<OperatorId>, sqlx::Error> {
-    let id = sqlx::query_scalar!("SELECT id FROM operators WHERE name = $1", name.as_str())
-        .fetch_optional(conn)
-        .await?;
-    Ok(id.map(OperatorId))
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: OperatorId" FROM operators WHERE name = $1"#,
+        name.as_str()
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Returns false if there is no such operator.

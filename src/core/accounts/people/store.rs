@@ -15,7 +15,7 @@ pub async fn list(
 ) -> Result<Vec<Person>, sqlx::Error> {
     sqlx::query_as!(
         Person,
-        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+        r#"SELECT id, email AS "email!", role AS "role: Role", disabled_at IS NOT NULL AS "disabled!",
                   created_at, last_sign_in_at
            FROM users
            WHERE operator_id IS NULL AND erasing_at IS NULL AND email LIKE $1 AND ($2::bigint IS NULL OR id < $2)
@@ -43,7 +43,7 @@ pub async fn find(
     user: UserId,
 ) -> Result<Option<ManagedAccount>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT coalesce(u.email, o.name || ': ' || u.external_id) AS "name!", u.role,
+        r#"SELECT coalesce(u.email, o.name || ': ' || u.external_id) AS "name!", u.role AS "role: Role",
                   u.disabled_at IS NOT NULL AS "disabled!", u.operator_id IS NULL AS "signs_in!"
            FROM users u LEFT JOIN operators o ON o.id = u.operator_id WHERE u.id = $1 AND u.erasing_at IS NULL"#,
         user.0,
@@ -53,7 +53,7 @@ pub async fn find(
     Ok(row.map(|row| ManagedAccount {
         id: user,
         name: row.name,
-        role: row.role.into(),
+        role: row.role,
         disabled: row.disabled,
         signs_in: row.signs_in,
     }))

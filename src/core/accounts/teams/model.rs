@@ -5,7 +5,8 @@ use time::OffsetDateTime;
 use crate::accounts::model::AgentId;
 
 /// A team membership: a leader and one of its members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct MembershipId(pub i64);
 
 /// A membership as seen from one side.

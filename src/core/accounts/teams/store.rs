@@ -15,22 +15,13 @@ pub async fn delete_all_invitations(conn: &mut PgConnection) -> Result<(), sqlx:
 
 /// All memberships of the user's agents, oldest first; one between two of the user's own agents appears from both sides.
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Membership>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT id AS "id!", leads AS "leads!", agent_id AS "agent_id!", other_agent AS "other_agent!",
-                  person, since AS "since!", read_only AS "read_only!" FROM my_teams()"#
+    sqlx::query_as!(
+        Membership,
+        r#"SELECT id AS "id!: MembershipId", leads AS "leads!", agent_id AS "agent!: AgentId", other_agent AS "other!",
+                  person, since AS "since!", read_only AS "is_read_only!" FROM my_teams()"#
     )
     .fetch_all(conn)
-    .await?;
-    let memberships = rows.into_iter().map(|row| Membership {
-        id: MembershipId(row.id),
-        leads: row.leads,
-        agent: AgentId(row.agent_id),
-        other: row.other_agent,
-        person: row.person,
-        since: row.since,
-        is_read_only: row.read_only,
-    });
-    Ok(memberships.collect())
+    .await
 }
 
 /// Locks the leader until the transaction ends, and makes it own what it learns, because a team reads only what it owns.
@@ -75,11 +66,12 @@ pub async fn list_read_only(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Vec<AgentId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT id FROM agents WHERE user_id = $1 AND members_read_only",
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: AgentId" FROM agents WHERE user_id = $1 AND members_read_only"#,
         user.0
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(AgentId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub async fn count_members(

@@ -34,7 +34,7 @@ pub async fn find_agent_token(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
                   u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries, a.tool_profile, a.settings, g.resource AS "resource?",
+                  u.activity_queries, a.tool_profile AS "tool_profile: ToolProfile", a.settings, g.resource AS "resource?",
                   l.user_id AS "lender?", l.id AS "leader?", l.name AS "leader_name?"
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
@@ -71,7 +71,7 @@ pub async fn find_agent_token(
             memory_off: MemoryOff::of(row.user_memory_enabled, row.agent_memory_enabled),
             keeps_queries: row.activity_queries,
             memory_scope: AgentSettings::from_column(&row.settings).scope(),
-            profile: ToolProfile::from_column(&row.tool_profile),
+            profile: row.tool_profile,
             resource: row.resource,
         },
     }))
@@ -87,7 +87,7 @@ pub async fn find_service_token(
     let row = sqlx::query!(
         r#"SELECT t.id, t.operator_id, o.users_count, o.users_max,
                   t.scopes, t.expires_at, t.last_used_at,
-                  t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile,
+                  t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile AS "tool_profile: ToolProfile",
                   o.name, u.id AS "user_id?", u.disabled_at IS NOT NULL AS "disabled!",
                   coalesce(u.memory_enabled, true) AS "user_memory_enabled!", p.id AS "pool?",
                   coalesce(o.pool = $2, false) AS "is_for_pool!"
@@ -145,7 +145,7 @@ pub async fn find_service_token(
                 // Only a page can enable it, and such a user has no access to pages.
                 keeps_queries: false,
                 memory_scope: settings.unwrap_or_default().scope(),
-                profile: ToolProfile::from_column(&row.tool_profile),
+                profile: row.tool_profile,
                 resource: None,
             },
         }
@@ -410,13 +410,13 @@ pub async fn revoke_all(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<Vec<TokenId>, sqlx::Error> {
-    let revoked = sqlx::query_scalar!(
-        "UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id",
+    sqlx::query_scalar!(
+        r#"UPDATE agent_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id AS "id: TokenId""#,
         user.0,
         now,
-    );
-    let revoked = revoked.fetch_all(conn).await?;
-    Ok(revoked.into_iter().map(TokenId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whose token it is: of an agent of the user or, without one, of an operator.

@@ -20,7 +20,7 @@ use super::summary::hold_items;
 use super::{AskLimits, Consolidation, ConsolidationError};
 use crate::accounts::store::find_time_zone;
 use crate::accounts::{AgentId, Viewer};
-use crate::db::{Db, UserId, write_as};
+use crate::db::{Db, UserId, labels, write_as};
 use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
 use crate::memories::settle::{Settlement, may_give_way};
@@ -49,31 +49,19 @@ const FOLDER: &str = "_system/dreaming";
 /// Maximum dreams per day and owner.
 const A_DAY_MAX: usize = 1_000;
 
-/// What a dream proposes for two memories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProposedChange {
-    /// Both say the same.
-    Merge,
-    /// The later one replaces the earlier one.
-    Supersede,
-    /// They cannot both be true; the person decides.
-    Contradiction,
+labels! {
+    /// What a dream proposes for two memories.
+    pub enum ProposedChange {
+        /// Both say the same.
+        Merge = "merge",
+        /// The later one replaces the earlier one.
+        Supersede = "supersede",
+        /// They cannot both be true; the person decides.
+        Contradiction = "contradiction",
+    }
 }
 
 impl ProposedChange {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Supersede => "supersede",
-            Self::Contradiction => "contradiction",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Merge, Self::Supersede, Self::Contradiction];
-        all.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// The reason that is shown if the model's own words are not supported by the two memories.
     fn in_words(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 
 use super::ProposedChange;
+use crate::db::labels;
 use crate::memories::{ItemId, Trust};
 
 /// A dream: what it read, wrote and proposes.
@@ -56,32 +57,14 @@ pub struct PairMemory {
     pub stated_at: OffsetDateTime,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProposalState {
-    Open,
-    Applied,
-    Dismissed,
-    Undone,
-    /// One of the two has changed since, so the proposal no longer applies.
-    Void,
-}
-
-impl ProposalState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Applied => "applied",
-            Self::Dismissed => "dismissed",
-            Self::Undone => "undone",
-            Self::Void => "void",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    pub(super) fn from_column(text: &str) -> Self {
-        let all = [Self::Open, Self::Applied, Self::Dismissed, Self::Undone];
-        let found = all.into_iter().find(|state| state.as_str() == text);
-        found.unwrap_or(Self::Void)
+labels! {
+    pub enum ProposalState {
+        Open = "open",
+        Applied = "applied",
+        Dismissed = "dismissed",
+        Undone = "undone",
+        /// One of the two has changed since, so the proposal no longer applies.
+        Void = "void",
     }
 }
 

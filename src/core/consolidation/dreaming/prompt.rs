@@ -162,7 +162,7 @@ pub fn read_pairs(answer: &str, memories: &[DreamMemory]) -> Vec<SuggestedPair> 
             let place = usize::try_from(pair[name].as_u64()?).ok()?.checked_sub(1)?;
             memories.get(place)
         };
-        let kind = pair["kind"].as_str().and_then(ProposedChange::parse);
+        let kind = pair["kind"].as_str().and_then(ProposedChange::from_label);
         let (Some(kind), Some(first), Some(second)) = (kind, at("first"), at("second")) else {
             continue;
         };

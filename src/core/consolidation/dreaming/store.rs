@@ -21,8 +21,8 @@ pub async fn list_users_due(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT u.id FROM memory_revisions m
+    sqlx::query_scalar!(
+        r#"SELECT u.id AS "id: UserId" FROM memory_revisions m
          JOIN users u ON u.id = m.user_id
          LEFT JOIN dream_settings s ON s.user_id = m.user_id
          LEFT JOIN chat_settings c ON c.user_id = m.user_id
@@ -35,14 +35,14 @@ pub async fn list_users_due(
                        WHERE e.user_id = m.user_id AND e.promoted_at IS NULL AND i.live_until > $1
                        GROUP BY e.user_id, i.owner_agent_id, i.project_id
                        HAVING count(*) >= coalesce(s.episodes_min, $4) AND max(e.kept_at) <= $2)
-         ORDER BY r.next_try_at NULLS FIRST LIMIT $3",
+         ORDER BY r.next_try_at NULLS FIRST LIMIT $3"#,
         now,
         now - QUIET_FOR,
         limit,
         EPISODES_MIN,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whose episodes are next for a dream; `None` if none are due.
@@ -77,7 +77,7 @@ pub(super) async fn list_waiting(
     now: OffsetDateTime,
 ) -> Result<Vec<DreamEpisode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at, u.time_zone
+        r#"SELECT i.id, i.trust AS "trust: Trust", left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at, u.time_zone
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            JOIN users u ON u.id = e.user_id
            WHERE e.user_id = $1 AND e.promoted_at IS NULL AND i.live_until > $5 AND i.owner_agent_id IS NOT DISTINCT FROM $2
@@ -95,7 +95,7 @@ pub(super) async fn list_waiting(
             id: ItemId(row.id),
             theme: Zone::from_column(&row.time_zone).local(row.ended_at).date().to_string(),
             key: None,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             agent: None,
             // A date stands there.
             is_persons: true,
@@ -117,7 +117,7 @@ pub(super) async fn list_memories(
     now: OffsetDateTime,
 ) -> Result<Vec<DreamMemory>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, i.trust, i.agent_id, i.locked, left(i.content, $4) AS "content!",
+        r#"SELECT i.id, t.slug, i.key, i.trust AS "trust: Trust", i.agent_id, i.locked, left(i.content, $4) AS "content!",
                   greatest(i.last_verified_at, i.created_at) AS "stated_at!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
@@ -136,8 +136,8 @@ pub(super) async fn list_memories(
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
-            is_persons: row.locked || row.trust == "user",
-            trust: Trust::from_column(&row.trust),
+            is_persons: row.locked || row.trust == Trust::User,
+            trust: row.trust,
             agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
@@ -253,7 +253,7 @@ pub async fn list_dreams(
     limit: i64,
 ) -> Result<Vec<Dream>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT d.id, d.document_id, o.path AS "path?", o.archived_at, a.name AS "owner?", d.episodes, d.dreamt_at, o.trust AS "trust?"
+        r#"SELECT d.id, d.document_id, o.path AS "path?", o.archived_at, a.name AS "owner?", d.episodes, d.dreamt_at, o.trust AS "trust?: Trust"
            FROM dreams d
            LEFT JOIN documents o ON o.user_id = $1 AND o.id = d.document_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
@@ -266,7 +266,7 @@ pub async fn list_dreams(
         id: row.id,
         document: row.document_id.zip(row.path),
         is_archived: row.archived_at.is_some(),
-        trust: row.trust.map(|trust| Trust::from_column(&trust)),
+        trust: row.trust,
         owner: row.owner,
         episodes: row.episodes.into(),
         dreamt_at: row.dreamt_at,
@@ -309,10 +309,10 @@ pub async fn list_proposals(
     chars_max: i32,
 ) -> Result<Vec<(i64, Proposal)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT p.dream_id, p.n, p.kind, p.why, p.state, p.decided_at, p.by_dream,
-                  g.id AS gone_id, left(concat_ws(': ', g.key, g.content), $3) AS "gone!", g.trust AS gone_trust, g.protected AS gone_protected,
+        r#"SELECT p.dream_id, p.n, p.kind AS "kind: ProposedChange", p.why, p.state AS "state: ProposalState", p.decided_at, p.by_dream,
+                  g.id AS gone_id, left(concat_ws(': ', g.key, g.content), $3) AS "gone!", g.trust AS "gone_trust: Trust", g.protected AS gone_protected,
                   greatest(g.last_verified_at, g.created_at) AS "gone_stated_at!",
-                  k.id AS kept_id, left(concat_ws(': ', k.key, k.content), $3) AS "kept!", k.trust AS kept_trust, k.protected AS kept_protected,
+                  k.id AS kept_id, left(concat_ws(': ', k.key, k.content), $3) AS "kept!", k.trust AS "kept_trust: Trust", k.protected AS kept_protected,
                   greatest(k.last_verified_at, k.created_at) AS "kept_stated_at!"
            FROM dream_proposals p
            JOIN memory_items g ON g.user_id = $1 AND g.id = p.gone_id
@@ -325,22 +325,22 @@ pub async fn list_proposals(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
         let proposal = Proposal {
             n: row.n,
-            kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
+            kind: row.kind,
             why: row.why,
-            state: ProposalState::from_column(&row.state),
+            state: row.state,
             decided_at: row.decided_at,
             by_dream: row.by_dream,
             gone: PairMemory {
                 id: ItemId(row.gone_id),
                 beginning: row.gone,
-                trust: Trust::from_column(&row.gone_trust),
+                trust: row.gone_trust,
                 is_confirmed: row.gone_protected,
                 stated_at: row.gone_stated_at,
             },
             kept: PairMemory {
                 id: ItemId(row.kept_id),
                 beginning: row.kept,
-                trust: Trust::from_column(&row.kept_trust),
+                trust: row.kept_trust,
                 is_confirmed: row.kept_protected,
                 stated_at: row.kept_stated_at,
             },
@@ -377,8 +377,8 @@ pub async fn list_in_state(
     state: ProposalState,
 ) -> Result<Vec<ProposalRow>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT n, kind, gone_id, kept_id, decided_at FROM dream_proposals
-         WHERE user_id = $1 AND dream_id = $2 AND ($3::smallint IS NULL OR n = $3) AND state = $4 ORDER BY n",
+        r#"SELECT n, kind AS "kind: ProposedChange", gone_id, kept_id, decided_at FROM dream_proposals
+         WHERE user_id = $1 AND dream_id = $2 AND ($3::smallint IS NULL OR n = $3) AND state = $4 ORDER BY n"#,
         user.0,
         dream,
         n,
@@ -386,7 +386,7 @@ pub async fn list_in_state(
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| ProposalRow {
         n: row.n,
-        kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
+        kind: row.kind,
         pair: ItemPair { gone: ItemId(row.gone_id), kept: ItemId(row.kept_id) },
         decided_at: row.decided_at,
     });

@@ -8,26 +8,6 @@ use crate::db::UserId;
 use crate::embedding::{QueryVector, SpaceId};
 use crate::memories::Trust;
 
-struct ItemRow {
-    id: i64,
-    key: Option<String>,
-    content: String,
-    trust: String,
-    created_at: OffsetDateTime,
-}
-
-impl From<ItemRow> for EnrichmentItem {
-    fn from(row: ItemRow) -> Self {
-        Self {
-            id: row.id,
-            key: row.key,
-            content: row.content,
-            trust: Trust::from_column(&row.trust),
-            created_at: row.created_at,
-        }
-    }
-}
-
 /// Live items with few mentions that were not read yet, newest first; only the beginning of each.
 pub async fn list_poor(
     conn: &mut PgConnection,
@@ -35,9 +15,9 @@ pub async fn list_poor(
     (enough, chars_max, limit): (i64, i32, i64),
     now: OffsetDateTime,
 ) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        ItemRow,
-        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+    sqlx::query_as!(
+        EnrichmentItem,
+        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust AS "trust: Trust", i.created_at FROM memory_items i
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $2)
              -- Of an episode in a model's words that has read the rest with it.
              AND (i.theme_id IS NOT NULL OR i.type = 'episode' AND NOT EXISTS (
@@ -52,8 +32,7 @@ pub async fn list_poor(
         limit,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(EnrichmentItem::from).collect())
+    .await
 }
 
 /// Which of these ids are still live and shared, so that what is written of them may be read by all agents.
@@ -158,9 +137,9 @@ pub async fn list_of_entity(
     (chars_max, limit): (i32, i64),
     now: OffsetDateTime,
 ) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        ItemRow,
-        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+    sqlx::query_as!(
+        EnrichmentItem,
+        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust AS "trust: Trust", i.created_at FROM memory_items i
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $3) AND i.owner_agent_id IS NULL AND i.id IN (
                SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
                WHERE n.user_id = $1 AND n.entity_id = $2)
@@ -172,8 +151,7 @@ pub async fn list_of_entity(
         limit,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(EnrichmentItem::from).collect())
+    .await
 }
 
 /// Saves a portrait with its source items. `None`: no usable text was written; it is retried only when the

@@ -22,6 +22,7 @@ use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
+use crate::db::labels;
 use crate::embedding::Embeddings;
 use crate::languages::{self, is_dense};
 use crate::memories::chatter::is_chatter;
@@ -55,31 +56,13 @@ const SAID_SHARE_MIN: f64 = 0.5;
 /// Episodes removed per transaction.
 const REMOVED_AT_ONCE: i64 = 500;
 
-/// Who wrote a summary; a later variant replaces an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SummaryAuthor {
-    Extract,
-    Model,
-    Agent,
-}
-
-impl SummaryAuthor {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Extract => "extract",
-            Self::Model => "model",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or(Self::Extract)
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Extract, Self::Model, Self::Agent];
-        all.into_iter().find(|made_by| made_by.as_str() == text)
+labels! {
+    /// Who wrote a summary; a later variant replaces an earlier one.
+    #[derive(PartialOrd, Ord)]
+    pub enum SummaryAuthor {
+        Extract = "extract",
+        Model = "model",
+        Agent = "agent",
     }
 }
 

@@ -19,13 +19,13 @@ pub async fn find_known(
     first_position: i32,
 ) -> Result<Option<(i64, SummaryAuthor)>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT source_id, made_by FROM episodes WHERE user_id = $1 AND session_id = $2 AND first_position = $3",
+        r#"SELECT source_id, made_by AS "made_by: SummaryAuthor" FROM episodes WHERE user_id = $1 AND session_id = $2 AND first_position = $3"#,
         user.0,
         session,
         first_position,
     );
     let row = row.fetch_optional(conn).await?;
-    Ok(row.map(|row| (row.source_id, SummaryAuthor::from_column(&row.made_by))))
+    Ok(row.map(|row| (row.source_id, row.made_by)))
 }
 
 /// Days for which the episodes of an agent are kept.
@@ -94,28 +94,17 @@ pub async fn find_newest(
     user: UserId,
     session: SessionId,
 ) -> Result<Option<NewestEpisode>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT e.source_id, i.agent_id, i.owner_agent_id, i.project_id, e.first_position, e.last_position, e.made_by, i.trust, i.tags, e.began_at, e.ended_at,
+    sqlx::query_as!(
+        NewestEpisode,
+        r#"SELECT e.source_id, i.agent_id, i.owner_agent_id AS owner_id, i.project_id, e.first_position, e.last_position, e.made_by AS "made_by: SummaryAuthor", i.trust AS "trust: Trust", i.tags, e.began_at, e.ended_at,
                 i.expires_at
          FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
-         WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position DESC LIMIT 1",
+         WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position DESC LIMIT 1"#,
         user.0,
         session.0,
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| NewestEpisode {
-        source_id: row.source_id,
-        agent_id: row.agent_id,
-        owner_id: row.owner_agent_id,
-        project_id: row.project_id,
-        first_position: row.first_position,
-        last_position: row.last_position,
-        made_by: SummaryAuthor::from_column(&row.made_by),
-        trust: Trust::from_column(&row.trust),
-        tags: row.tags,
-        began_at: row.began_at,
-        ended_at: row.ended_at,
-        expires_at: row.expires_at,
-    }))
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 pub async fn insert_retold(
@@ -238,20 +227,14 @@ pub async fn list_of_sessions(
     user: UserId,
     sessions: &[i64],
 ) -> Result<Vec<EpisodeView>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT e.session_id AS "session_id!", e.first_position, e.last_position, e.abstract AS short, e.made_by, i.content AS summary
+    sqlx::query_as!(
+        EpisodeView,
+        r#"SELECT e.session_id AS "session!", e.first_position, e.last_position, e.abstract AS short, e.made_by AS "made_by: SummaryAuthor", i.content AS summary
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            WHERE e.user_id = $1 AND e.session_id = ANY ($2) ORDER BY e.session_id, e.first_position LIMIT 500"#,
         user.0,
         sessions,
-    );
-    let read = rows.fetch_all(conn).await?.into_iter().map(|row| EpisodeView {
-        session: row.session_id,
-        first_position: row.first_position,
-        last_position: row.last_position,
-        short: row.short,
-        summary: row.summary,
-        made_by: SummaryAuthor::from_column(&row.made_by),
-    });
-    Ok(read.collect())
+    )
+    .fetch_all(conn)
+    .await
 }

@@ -30,7 +30,7 @@ pub(super) async fn find_turn(
     (position, chars_max): (i32, i32),
 ) -> Result<Option<OriginNode>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT role, left(regexp_replace(content, '<keepsake-memory[^>]*/>', '…', 'g'), $4) AS "text!" FROM session_messages
+        r#"SELECT role AS "role: MessageRole", left(regexp_replace(content, '<keepsake-memory[^>]*/>', '…', 'g'), $4) AS "text!" FROM session_messages
            WHERE user_id = $1 AND session_id = $2 AND position = $3"#,
         user.0,
         session,
@@ -41,7 +41,7 @@ pub(super) async fn find_turn(
         kind: LineageKind::Turn(position),
         id: session,
         text: row.text,
-        trust: Some(MessageRole::from_column(&row.role).trust()),
+        trust: Some(row.role.trust()),
     }))
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn list_episodes(
     (chars_max, limit): (i32, i64),
 ) -> Result<Vec<OriginNode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.source_id, left(e.abstract, $3) AS "text!", i.trust
+        r#"SELECT e.source_id, left(e.abstract, $3) AS "text!", i.trust AS "trust: Trust"
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position LIMIT $4"#,
         user.0,
@@ -65,7 +65,7 @@ pub(super) async fn list_episodes(
         kind: LineageKind::Episode,
         id: row.source_id,
         text: row.text,
-        trust: Some(Trust::from_column(&row.trust)),
+        trust: Some(row.trust),
     });
     Ok(rows.collect())
 }
@@ -78,7 +78,7 @@ pub(super) async fn list_sources(
     (chars_max, limit): (i32, i64),
 ) -> Result<Vec<OriginNode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust, i.type = 'episode' AS "is_episode!"
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust AS "trust: Trust", i.type = 'episode' AS "is_episode!"
            FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
            WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id DESC LIMIT $4"#,
         user.0,
@@ -93,7 +93,7 @@ pub(super) async fn list_sources(
         },
         id: row.id,
         text: row.text,
-        trust: Some(Trust::from_column(&row.trust)),
+        trust: Some(row.trust),
     });
     Ok(rows.collect())
 }
@@ -106,7 +106,7 @@ pub(super) async fn list_older(
     (chars_max, limit): (i32, i64),
 ) -> Result<Vec<(OriginNode, Option<String>)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust AS "trust: Trust",
                   (SELECT e.event FROM memory_item_events e
                    WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('merged', 'superseded', 'put_aside')
                    ORDER BY e.id DESC LIMIT 1) AS event
@@ -121,7 +121,7 @@ pub(super) async fn list_older(
             kind: LineageKind::Older,
             id: row.id,
             text: row.text,
-            trust: Some(Trust::from_column(&row.trust)),
+            trust: Some(row.trust),
         };
         (node, row.event)
     });
@@ -136,7 +136,7 @@ pub(super) async fn find_newer(
     chars_max: i32,
 ) -> Result<Option<(OriginNode, Option<String>)>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $4) AS "text!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $4) AS "text!", i.trust AS "trust: Trust",
                   (SELECT e.event FROM memory_item_events e
                    WHERE e.user_id = $1 AND e.item_id = $2 AND e.event IN ('merged', 'superseded', 'put_aside')
                    ORDER BY e.id DESC LIMIT 1) AS event
@@ -151,7 +151,7 @@ pub(super) async fn find_newer(
             kind: LineageKind::Newer,
             id: row.id,
             text: row.text,
-            trust: Some(Trust::from_column(&row.trust)),
+            trust: Some(row.trust),
         };
         (node, row.event)
     }))
@@ -166,7 +166,7 @@ pub(super) async fn list_written(
 ) -> Result<Vec<(Vec<i64>, OriginNode)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT w.item_id, w.sources AS "sources!", d.id IS NOT NULL AS "is_dream!",
-                  left(coalesce(i.content, d.path), $3) AS "text!", coalesce(i.trust, d.trust) AS "trust!"
+                  left(coalesce(i.content, d.path), $3) AS "text!", coalesce(i.trust, d.trust) AS "trust!: Trust"
            FROM (SELECT item_id, array_agg(source_id) AS sources FROM memory_origins
                  WHERE user_id = $1 AND source_id = ANY ($2) GROUP BY item_id ORDER BY item_id DESC LIMIT $4) w
            LEFT JOIN memory_items i ON i.user_id = $1 AND i.id = w.item_id
@@ -185,7 +185,7 @@ pub(super) async fn list_written(
             },
             id: row.item_id,
             text: row.text,
-            trust: Some(Trust::from_column(&row.trust)),
+            trust: Some(row.trust),
         };
         (row.sources, node)
     });

@@ -33,7 +33,7 @@ pub(super) async fn list_recent(
     now: OffsetDateTime,
 ) -> Result<Vec<ReflectionSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, i.agent_id, i.locked, left(i.content, $3) AS "content!", e.session_id AS "session_id?",
+        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust AS "trust: Trust", i.agent_id, i.locked, left(i.content, $3) AS "content!", e.session_id AS "session_id?",
                   i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN users u ON u.id = i.user_id
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -53,10 +53,10 @@ pub(super) async fn list_recent(
         is_memory: row.slug.is_some(),
         fact: PromptFact {
             id: ItemId(row.id),
-            is_persons: row.locked || row.trust == "user" || row.slug.is_none(),
+            is_persons: row.locked || row.trust == Trust::User || row.slug.is_none(),
             theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
             key: row.key,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
@@ -118,25 +118,18 @@ pub(super) async fn list_origins(
     item: ItemId,
     chars_max: i32,
 ) -> Result<Vec<SourceItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "content!", length(concat_ws(': ', i.key, i.content)) > $3 AS "is_cut!", i.trust,
+    sqlx::query_as!(
+        SourceItem,
+        r#"SELECT i.id AS "id: ItemId", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", length(concat_ws(': ', i.key, i.content)) > $3 AS "is_cut!", i.trust AS "trust: Trust",
                   i.status = 'active' AS "is_active!"
            FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
            WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id"#,
         user.0,
         item.0,
         chars_max,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter();
-    Ok(rows
-        .map(|row| SourceItem {
-            id: ItemId(row.id),
-            beginning: row.content,
-            trust: Trust::from_column(&row.trust),
-            is_cut: row.is_cut,
-            is_active: row.is_active,
-        })
-        .collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub(super) async fn count_gone_origins(
@@ -161,13 +154,14 @@ pub(super) async fn list_derived(
     user: UserId,
     item: ItemId,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT o.item_id FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.item_id
-         WHERE o.user_id = $1 AND o.source_id = $2 ORDER BY o.item_id DESC LIMIT 50",
+    sqlx::query_scalar!(
+        r#"SELECT o.item_id AS "item_id: ItemId" FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.item_id
+         WHERE o.user_id = $1 AND o.source_id = $2 ORDER BY o.item_id DESC LIMIT 50"#,
         user.0,
         item.0,
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The current reflection.
@@ -185,14 +179,12 @@ pub async fn find_latest(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<LatestReflection>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT id, content, created_at FROM memory_items
-         WHERE user_id = $1 AND type = 'reflection' AND status = 'active' ORDER BY created_at DESC LIMIT 1",
+    sqlx::query_as!(
+        LatestReflection,
+        r#"SELECT id AS "id: ItemId", content, created_at FROM memory_items
+         WHERE user_id = $1 AND type = 'reflection' AND status = 'active' ORDER BY created_at DESC LIMIT 1"#,
         user.0
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| LatestReflection {
-        id: ItemId(row.id),
-        content: row.content,
-        created_at: row.created_at,
-    }))
+    )
+    .fetch_optional(conn)
+    .await
 }

@@ -29,8 +29,8 @@ pub async fn list_changed(
     patience: DebounceTimes,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT u.id FROM memory_revisions m
+    sqlx::query_scalar!(
+        r#"SELECT u.id AS "id: UserId" FROM memory_revisions m
            JOIN users u ON u.id = m.user_id
            LEFT JOIN memory_summaries s ON s.user_id = m.user_id
            LEFT JOIN chat_settings c ON c.user_id = m.user_id
@@ -49,9 +49,9 @@ pub async fn list_changed(
         patience.waited_since,
         patience.begun_before,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// As the system role: users whose summary is due, longest due first.
@@ -60,15 +60,15 @@ pub async fn list_due(
     now: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT s.user_id FROM memory_summaries s JOIN users u ON u.id = s.user_id
+    sqlx::query_scalar!(
+        r#"SELECT s.user_id AS "user_id: UserId" FROM memory_summaries s JOIN users u ON u.id = s.user_id
          WHERE s.next_try_at <= $1 AND u.disabled_at IS NULL
-         ORDER BY s.next_try_at LIMIT $2",
+         ORDER BY s.next_try_at LIMIT $2"#,
         now,
         limit,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Makes the summary due at `at` at the latest, even if a failed attempt backs off for longer.
@@ -134,7 +134,7 @@ pub async fn list_facts(
     now: OffsetDateTime,
 ) -> Result<Vec<PromptFact>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, i.trust, i.agent_id, i.locked, left(i.content, $2) AS "content!", i.valid_from, i.valid_until, u.time_zone
+        r#"SELECT i.id, t.slug, i.key, i.trust AS "trust: Trust", i.agent_id, i.locked, left(i.content, $2) AS "content!", i.valid_from, i.valid_until, u.time_zone
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            JOIN users u ON u.id = i.user_id
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND NOT is_over(i.valid_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
@@ -154,8 +154,8 @@ pub async fn list_facts(
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
-            is_persons: row.locked || row.trust == "user",
-            trust: Trust::from_column(&row.trust),
+            is_persons: row.locked || row.trust == Trust::User,
+            trust: row.trust,
             agent: row.agent_id,
             content: Period { from: row.valid_from, until: row.valid_until }
                 .beside(row.content, &Zone::from_column(&row.time_zone)),
@@ -355,7 +355,7 @@ pub async fn list_own(
 ) -> Result<Vec<(SourceItem, OffsetDateTime)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, left(concat_ws(': ', key, content), $2) AS "content!", length(concat_ws(': ', key, content)) > $2 AS "is_cut!",
-                  trust, created_at
+                  trust AS "trust: Trust", created_at
            FROM memory_items
            WHERE user_id = $1 AND owner_agent_id = scope_agent() AND is_live(status, live_until, $4)
              AND NOT is_over(valid_until, $4) AND theme_id IS NOT NULL
@@ -369,7 +369,7 @@ pub async fn list_own(
         let item = SourceItem {
             id: ItemId(row.id),
             beginning: row.content,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             is_cut: row.is_cut,
             is_active: true,
         };
@@ -384,8 +384,9 @@ pub async fn list_items(
     user: UserId,
     chars_max: i32,
 ) -> Result<Vec<SourceItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $2) AS "content!", length(concat_ws(': ', i.key, i.content)) > $2 AS "is_cut!", i.trust,
+    sqlx::query_as!(
+        SourceItem,
+        r#"SELECT i.id AS "id: ItemId", left(concat_ws(': ', i.key, i.content), $2) AS "beginning!", length(concat_ws(': ', i.key, i.content)) > $2 AS "is_cut!", i.trust AS "trust: Trust",
                   i.status = 'active' AS "is_active!"
            FROM memory_summary_items m JOIN memory_items i ON i.user_id = m.user_id AND i.id = m.item_id
            WHERE m.user_id = $1 ORDER BY i.id"#,
@@ -393,15 +394,5 @@ pub async fn list_items(
         chars_max,
     )
     .fetch_all(conn)
-    .await?;
-    let rows = rows.into_iter();
-    Ok(rows
-        .map(|row| SourceItem {
-            id: ItemId(row.id),
-            beginning: row.content,
-            trust: Trust::from_column(&row.trust),
-            is_cut: row.is_cut,
-            is_active: row.is_active,
-        })
-        .collect())
+    .await
 }

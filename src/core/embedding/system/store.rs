@@ -18,13 +18,13 @@ pub async fn list_users_with_work(
     now: OffsetDateTime,
     (retired_before, replaced_before): (OffsetDateTime, OffsetDateTime),
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
+    sqlx::query_scalar!(
         r#"WITH system AS (
                SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
                       $1::bool AS has_builtin,
                       (SELECT CASE WHEN late_interaction THEN 'all' ELSE 'none' END FROM system_settings) AS token_signs
            )
-           SELECT u.id
+           SELECT u.id AS "id: UserId"
            FROM memory_revisions m
            JOIN users u ON u.id = m.user_id
            CROSS JOIN system
@@ -64,8 +64,7 @@ pub async fn list_users_with_work(
         builtin.1,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(ids.into_iter().map(UserId).collect())
+    .await
 }
 
 /// Runs as the system role. Number of users and texts whose embeddings do not match these settings.
@@ -189,7 +188,7 @@ pub async fn list_troubles(
 
 /// Runs as the system role. Users with failed embeddings or a space with a problem.
 pub async fn list_users_to_retry(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let ids: Vec<i64> = sqlx::query_scalar(
+    sqlx::query_scalar(
         "SELECT s.user_id FROM embedding_spaces s
          WHERE s.state <> 'retired' AND (s.problem IS NOT NULL OR s.retry_at IS NOT NULL
              OR EXISTS (SELECT FROM memory_embeddings e
@@ -197,6 +196,5 @@ pub async fn list_users_to_retry(conn: &mut PgConnection) -> Result<Vec<UserId>,
          GROUP BY s.user_id ORDER BY s.user_id",
     )
     .fetch_all(conn)
-    .await?;
-    Ok(ids.into_iter().map(UserId).collect())
+    .await
 }

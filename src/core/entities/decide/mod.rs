@@ -332,7 +332,7 @@ async fn put_name_back(
 ) -> Result<(), EntityError> {
     let known = entities::list_of_ids(&mut *conn, user, &[id.0]).await?.pop();
     let known = known.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
-    let entity_type = detail["type"].as_str().and_then(EntityType::parse);
+    let entity_type = detail["type"].as_str().and_then(EntityType::from_label);
     let by_person = detail["by_person"].as_bool().unwrap_or(false);
     let name = match detail["name"].as_str() {
         Some(name) => Some(name.to_owned()),

@@ -13,7 +13,7 @@ struct EdgeRow {
     id: i64,
     subject_id: i64,
     object_id: i64,
-    predicate: String,
+    predicate: Predicate,
     words: Option<String>,
     valid_from: Option<OffsetDateTime>,
     valid_until: Option<OffsetDateTime>,
@@ -27,7 +27,7 @@ impl From<EdgeRow> for GraphEdge {
             to: EntityId(row.object_id),
             tie: EdgeKind::Relation {
                 id: row.id,
-                predicate: Predicate::from_column(&row.predicate),
+                predicate: row.predicate,
                 words: row.words,
                 period: Period { from: row.valid_from, until: row.valid_until },
                 item: row.item,
@@ -46,7 +46,7 @@ pub async fn list_edges(
 ) -> Result<Vec<GraphEdge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate AS "predicate: Predicate", words, valid_from,
                   CASE WHEN NOT ($4::timestamptz IS NOT NULL AND is_single AND EXISTS (
                       SELECT FROM entity_relations n
                       WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
@@ -80,7 +80,7 @@ pub async fn list_edges_of(
 ) -> Result<Vec<GraphEdge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate AS "predicate: Predicate", words, valid_from,
                   CASE WHEN NOT ($5::timestamptz IS NOT NULL AND is_single AND EXISTS (
                       SELECT FROM entity_relations n
                       WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until

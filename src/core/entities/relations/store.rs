@@ -37,10 +37,10 @@ pub async fn list_standing(
     predicate: Predicate,
 ) -> Result<Vec<ExistingRelation>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT id, object_id, value, words, valid_from, valid_until, trust, stated_at FROM entity_relations
+        r#"SELECT id, object_id, value, words, valid_from, valid_until, trust AS "trust: Trust", stated_at FROM entity_relations
          WHERE user_id = $1 AND subject_id = $2 AND predicate = $3 AND retired_at IS NULL
            AND owner_agent_id IS NOT DISTINCT FROM $4
-         ORDER BY valid_from NULLS FIRST, id",
+         ORDER BY valid_from NULLS FIRST, id"#,
         user.0,
         subject.0,
         predicate.as_str(),
@@ -53,7 +53,7 @@ pub async fn list_standing(
         object: target(row.object_id, row.value),
         words: row.words,
         period: Period { from: row.valid_from, until: row.valid_until },
-        trust: Trust::from_column(&row.trust),
+        trust: row.trust,
         stated_at: row.stated_at,
     });
     Ok(read.collect())
@@ -247,13 +247,13 @@ pub async fn list_relations(
 ) -> Result<Vec<Relation>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT r.id, r.subject_id, CASE WHEN (SELECT sees_all_names()) THEN s.name ELSE seen_name(s.id, s.name) END AS "subject!",
-                  s.type AS subject_type, r.predicate, r.words, r.object_id,
-                  CASE WHEN (SELECT sees_all_names()) THEN o.name ELSE seen_name(o.id, o.name) END AS "object?", o.type AS "object_type?", r.value, r.valid_from,
+                  s.type AS "subject_type: EntityType", r.predicate AS "predicate: Predicate", r.words, r.object_id,
+                  CASE WHEN (SELECT sees_all_names()) THEN o.name ELSE seen_name(o.id, o.name) END AS "object?", o.type AS "object_type?: EntityType", r.value, r.valid_from,
                   CASE WHEN NOT ($5::timestamptz IS NOT NULL AND r.is_single AND EXISTS (
                       SELECT FROM entity_relations n
                       WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
                         AND n.recorded_at > $5 AND n.stated_at > $5)) THEN r.valid_until END AS valid_until,
-                  r.confidence, r.trust, r.stated_at, r.recorded_at,
+                  r.confidence, r.trust AS "trust: Trust", r.stated_at, r.recorded_at,
                   CASE WHEN $5 IS NULL OR r.retired_at <= $5 THEN r.retired_at END AS retired_at, r.retired_for
            FROM entity_relations r
            JOIN entities s ON s.user_id = $1 AND s.id = r.subject_id
@@ -278,21 +278,19 @@ pub async fn list_relations(
             subject: RelationObject::Entity {
                 id: EntityId(row.subject_id),
                 name: row.subject,
-                entity_type: EntityType::from_column(&row.subject_type),
+                entity_type: row.subject_type,
             },
-            predicate: Predicate::from_column(&row.predicate),
+            predicate: row.predicate,
             words: row.words,
-            object: match (row.object_id, row.object) {
-                (Some(id), Some(name)) => RelationObject::Entity {
-                    id: EntityId(id),
-                    name,
-                    entity_type: EntityType::from_column(&row.object_type.unwrap_or_default()),
-                },
+            object: match (row.object_id, row.object, row.object_type) {
+                (Some(id), Some(name), Some(entity_type)) => {
+                    RelationObject::Entity { id: EntityId(id), name, entity_type }
+                }
                 _ => RelationObject::Value(row.value.unwrap_or_default()),
             },
             period: Period { from: row.valid_from, until: row.valid_until },
             confidence: row.confidence,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             stated_at: row.stated_at,
             recorded_at: row.recorded_at,
             retired_at: row.retired_at,
@@ -344,7 +342,7 @@ async fn add_evidence_of(
     const SHOWN: i64 = 3;
     let ids: Vec<i64> = relations.iter().map(|r| r.id).collect();
     let rows = sqlx::query!(
-        r#"SELECT s.relation_id AS "relation_id!", s.sentence, s.source_id, s.session_id, s.position, s.trust AS "trust!", s.at AS "at!"
+        r#"SELECT s.relation_id AS "relation_id!", s.sentence, s.source_id, s.session_id, s.position, s.trust AS "trust!: Trust", s.at AS "at!"
            FROM unnest($2::bigint[]) AS r (id) CROSS JOIN LATERAL (
                SELECT * FROM entity_relation_sources WHERE user_id = $1 AND relation_id = r.id AND ($4::timestamptz IS NULL OR at <= $4)
                ORDER BY at DESC, id DESC LIMIT $3) s"#,
@@ -362,7 +360,7 @@ async fn add_evidence_of(
                 item: row.source_id.map(ItemId),
                 session: row.session_id,
                 position: row.position,
-                trust: Trust::from_column(&row.trust),
+                trust: row.trust,
                 at: row.at,
             });
         }

@@ -9,12 +9,12 @@ use crate::memories::mentions::EntityType;
 
 /// Runs as the system role.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT user_id AS "user_id!" FROM entity_names WHERE filled_at IS NULL OR is_unchecked
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!: UserId" FROM entity_names WHERE filled_at IS NULL OR is_unchecked
            UNION SELECT user_id FROM entities WHERE compared_at IS NULL"#
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub struct UnsearchedName {
@@ -110,8 +110,9 @@ pub async fn list_all_names(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Vec<NameWithEntity>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT n.entity_id, n.name, e.type, (e.protected OR e.by_person) AS "is_settled!",
+    sqlx::query_as!(
+        NameWithEntity,
+        r#"SELECT n.entity_id, n.name, e.type AS "entity_type: EntityType", (e.protected OR e.by_person) AS "is_settled!",
                   ARRAY(SELECT CASE WHEN p.one_id = e.id THEN p.other_id ELSE p.one_id END FROM entity_pairs p
                         WHERE p.user_id = $1 AND (p.one_id = e.id OR p.other_id = e.id)) AS "apart!"
            FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
@@ -119,15 +120,7 @@ pub async fn list_all_names(
         user.0
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| NameWithEntity {
-        entity_id: row.entity_id,
-        name: row.name,
-        entity_type: EntityType::from_column(&row.r#type),
-        is_settled: row.is_settled,
-        apart: row.apart,
-    });
-    Ok(read.collect())
+    .await
 }
 
 pub async fn note_compared(

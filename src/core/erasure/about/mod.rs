@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Chosen, ErasedRows, ErasureError};
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 use crate::input::{Invalid, check_text};
 use crate::memories::words::telling_words;
 
@@ -37,27 +37,13 @@ pub enum Subject {
     Of(SubjectKind, i64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubjectKind {
-    Memory,
-    Entity,
-    Theme,
-    Agent,
-    Project,
-}
-
-impl SubjectKind {
-    pub const ALL: [Self; 5] =
-        [Self::Memory, Self::Entity, Self::Theme, Self::Agent, Self::Project];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Entity => "entity",
-            Self::Theme => "theme",
-            Self::Agent => "agent",
-            Self::Project => "project",
-        }
+labels! {
+    pub enum SubjectKind {
+        Memory = "memory",
+        Entity = "entity",
+        Theme = "theme",
+        Agent = "agent",
+        Project = "project",
     }
 }
 
@@ -106,47 +92,20 @@ impl Subject {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PlaceKind {
-    Memories,
-    Episodes,
-    Messages,
-    Sessions,
-    Documents,
-    Entities,
-    Calls,
-    Summary,
+labels! {
+    pub enum PlaceKind {
+        Memories = "memories",
+        Episodes = "episodes",
+        Messages = "messages",
+        Sessions = "sessions",
+        Documents = "documents",
+        Entities = "entities",
+        Calls = "calls",
+        Summary = "summary",
+    }
 }
 
 impl PlaceKind {
-    pub const ALL: [Self; 8] = [
-        Self::Memories,
-        Self::Episodes,
-        Self::Messages,
-        Self::Sessions,
-        Self::Documents,
-        Self::Entities,
-        Self::Calls,
-        Self::Summary,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Memories => "memories",
-            Self::Episodes => "episodes",
-            Self::Messages => "messages",
-            Self::Sessions => "sessions",
-            Self::Documents => "documents",
-            Self::Entities => "entities",
-            Self::Calls => "calls",
-            Self::Summary => "summary",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// The name in receipts.
     fn rows(self) -> &'static str {
         match self {
@@ -199,7 +158,7 @@ impl PlaceChoice {
     pub fn parse(parts: &str, whole: &str) -> Self {
         let split = |text: &str| {
             let mut fields = text.split(':');
-            let kind = PlaceKind::parse(fields.next()?)?;
+            let kind = PlaceKind::from_label(fields.next()?)?;
             let mut number = || fields.next().map_or(Some(0), |text| text.parse::<i64>().ok());
             Some((kind, number()?, i32::try_from(number()?).ok()?))
         };

@@ -86,7 +86,7 @@ impl EntityLine {
     /// [`Invalid`] naming the field.
     pub fn checked(mut self) -> Result<(Self, EntityType), Invalid> {
         self.name = parse_name("name", &self.name)?;
-        let entity_type = EntityType::parse(&self.r#type).ok_or_else(|| {
+        let entity_type = EntityType::from_label(&self.r#type).ok_or_else(|| {
             let known: Vec<&str> = EntityType::ALL.iter().map(|t| t.as_str()).collect();
             invalid("type", format!("`type` is none of {}.", known.join(", ")))
         })?;

@@ -57,7 +57,7 @@ impl EpisodeLine {
     ) -> Result<(ImportedEpisode<'_>, Option<AgentName>, Option<AgentName>), Invalid> {
         let refused =
             |field: &'static str, sentence: String| Invalid::new(field, "invalid", sentence);
-        let made_by = SummaryAuthor::parse(&self.made_by).ok_or_else(|| {
+        let made_by = SummaryAuthor::from_label(&self.made_by).ok_or_else(|| {
             refused("made_by", "`made_by` is extract, model or agent.".to_owned())
         })?;
         if self.topics.len() > TOPICS_MAX {

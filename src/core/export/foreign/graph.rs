@@ -65,7 +65,7 @@ pub fn entity_type_of(word: &str) -> Option<EntityType> {
         "tool" | "software" | "technology" | "library" => Some(EntityType::Product),
         _ => None,
     };
-    EntityType::parse(&word).or(like)
+    EntityType::from_label(&word).or(like)
 }
 
 impl ForeignReader<'_> {

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::export::ImportOutcome;
+use crate::export::signature::FileOrigin;
 
 /// `None` while another import of the user runs.
 pub async fn insert(
@@ -157,7 +158,7 @@ pub struct ImportRow {
     pub state: String,
     pub bytes_total: i64,
     pub bytes_done: i64,
-    pub origin: Option<String>,
+    pub origin: Option<FileOrigin>,
     pub added: i64,
     pub known: i64,
     pub failed: i64,
@@ -177,7 +178,7 @@ pub async fn find_last(
 ) -> Result<Option<ImportRow>, sqlx::Error> {
     sqlx::query_as!(
         ImportRow,
-        r#"SELECT id, state, bytes_total, bytes_done, origin, added, known, failed, documents, changed, skipped, problems,
+        r#"SELECT id, state, bytes_total, bytes_done, origin AS "origin: FileOrigin", added, known, failed, documents, changed, skipped, problems,
                   report IS NOT NULL AS "has_report!", error, started_at, updated_at
            FROM data_imports WHERE user_id = $1 ORDER BY id DESC LIMIT 1"#,
         user.0

@@ -43,7 +43,7 @@ pub async fn list_existing(
 ) -> Result<Vec<ExistingItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, content_hash = $3 AS "has_its_text!", content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
-                  coalesce(replace(key, '_', '') = replace($4, '_', ''), false) AS "is_of_key!", trust, locked,
+                  coalesce(replace(key, '_', '') = replace($4, '_', ''), false) AS "is_of_key!", trust AS "trust: Trust", locked,
                   greatest(created_at, last_verified_at) AS "stated_at!", expires_at, valid_from, valid_until, created_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active' AND owner_agent_id IS NOT DISTINCT FROM new_owner()
@@ -61,11 +61,7 @@ pub async fn list_existing(
         id: ItemId(row.id),
         is_same: row.is_same,
         is_of_key: row.is_of_key,
-        standing: Holder {
-            trust: Trust::from_column(&row.trust),
-            is_locked: row.locked,
-            stated_at: row.stated_at,
-        },
+        standing: Holder { trust: row.trust, is_locked: row.locked, stated_at: row.stated_at },
         expires_at: row.expires_at,
         period: Period { from: row.valid_from, until: row.valid_until },
         created_at: row.created_at,
@@ -83,7 +79,7 @@ pub async fn list_in_way(
     now: OffsetDateTime,
 ) -> Result<Vec<(ItemId, Holder)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT o.id, o.trust, o.locked, greatest(o.created_at, o.last_verified_at) AS "stated_at!"
+        r#"SELECT o.id, o.trust AS "trust: Trust", o.locked, greatest(o.created_at, o.last_verified_at) AS "stated_at!"
            FROM memory_items i
            JOIN memory_items o ON o.user_id = $1 AND o.theme_id = i.theme_id AND replace(o.key, '_', '') = replace(i.key, '_', '') AND o.status = 'active'
                 AND o.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id AND o.project_id IS NOT DISTINCT FROM i.project_id
@@ -97,11 +93,7 @@ pub async fn list_in_way(
         now,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
-        let standing = Holder {
-            trust: Trust::from_column(&row.trust),
-            is_locked: row.locked,
-            stated_at: row.stated_at,
-        };
+        let standing = Holder { trust: row.trust, is_locked: row.locked, stated_at: row.stated_at };
         (ItemId(row.id), standing)
     });
     Ok(rows.collect())
@@ -115,12 +107,12 @@ pub async fn find_aside(
     item: &NewItem,
     holder: ItemId,
 ) -> Result<Option<ItemId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM memory_items
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id: ItemId" FROM memory_items
          WHERE user_id = $1 AND superseded_by = $2 AND theme_id = $3 AND content_hash = $4
            AND key = $5 AND status = 'archived' AND valid_from IS NOT DISTINCT FROM $6 AND valid_until IS NOT DISTINCT FROM $7
            AND project_id IS NOT DISTINCT FROM $8
-         ORDER BY id LIMIT 1",
+         ORDER BY id LIMIT 1"#,
         user.0,
         holder.0,
         theme.0,
@@ -131,8 +123,7 @@ pub async fn find_aside(
         item.project().map(|project| project.0),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(id.map(ItemId))
+    .await
 }
 
 /// Links an item to the one that superseded it.

@@ -84,9 +84,9 @@ pub async fn list_states_at(
                   coalesce((SELECT max(e.at) FROM memory_item_events e WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $3),
                            i.created_at) AS "updated_at!",
                   coalesce(c.was_confidence, i.confidence) AS "confidence!",
-                  w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?", w.was_protected AS "was_protected?", w.was_locked, w.was_verified_at,
+                  w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?: Trust", w.was_protected AS "was_protected?", w.was_locked, w.was_verified_at,
                   w.was_expires_at, w.was_superseded_by, w.was_tags AS "was_tags?", w.was_valid_from, w.was_valid_until,
-                  i.trust, i.protected, i.locked, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until,
+                  i.trust AS "trust: Trust", i.protected, i.locked, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until,
                   n.id AS "successor?"
            FROM unnest($2::bigint[]) AS f (id)
            JOIN memory_items i ON i.user_id = $1 AND i.id = f.id
@@ -109,7 +109,7 @@ pub async fn list_states_at(
     let read = rows.into_iter().map(|row| {
         let now = ItemState {
             confidence: row.confidence,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             protected: row.protected,
             locked: row.locked,
             last_verified_at: row.last_verified_at,
@@ -122,7 +122,7 @@ pub async fn list_states_at(
             false => now,
             true => ItemState {
                 confidence: row.confidence,
-                trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
+                trust: row.was_trust.unwrap_or(Trust::External),
                 protected: row.was_protected.unwrap_or_default(),
                 locked: row
                     .was_locked

@@ -161,8 +161,9 @@ pub async fn list_weakest(
     let strengths: Vec<f64> = fading.iter().map(|item| item.strength).collect();
     let uses: Vec<OffsetDateTime> = fading.iter().map(|item| item.last_used).collect();
     let counts: Vec<i64> = fading.iter().map(|item| item.access_count).collect();
-    let rows = sqlx::query!(
-        r#"SELECT f.id AS "id!", t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $6) AS "beginning!",
+    sqlx::query_as!(
+        FadingItem,
+        r#"SELECT f.id AS "id!: ItemId", t.slug AS theme, i.type AS "item_type: ItemType", left(concat_ws(': ', i.key, i.content), $6) AS "beginning!",
                   f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
            FROM unnest($2::bigint[], $3::double precision[], $4::timestamptz[], $5::bigint[])
                 AS f (id, strength, last_used, access_count)
@@ -175,17 +176,9 @@ pub async fn list_weakest(
         &uses,
         &counts,
         BEGINNING_CHARS,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadingItem {
-        id: ItemId(row.id),
-        theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
-        beginning: row.beginning,
-        strength: row.strength,
-        last_used: row.last_used,
-        access_count: row.access_count,
-    });
-    Ok(rows.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// An item that faded and has not changed since.
@@ -204,8 +197,9 @@ pub async fn list_faded(
     user: UserId,
     limit: i64,
 ) -> Result<Vec<FadedItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", e.at
+    sqlx::query_as!(
+        FadedItem,
+        r#"SELECT i.id AS "id: ItemId", t.slug AS theme, i.type AS "item_type: ItemType", left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", e.at
            FROM memory_item_events e
            JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id AND i.status = 'archived'
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
@@ -215,15 +209,9 @@ pub async fn list_faded(
         user.0,
         limit,
         BEGINNING_CHARS,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadedItem {
-        id: ItemId(row.id),
-        theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
-        beginning: row.beginning,
-        at: row.at,
-    });
-    Ok(rows.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub async fn count_faded(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {

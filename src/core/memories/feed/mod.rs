@@ -17,7 +17,7 @@ use super::ItemId;
 use super::item_type::ItemType;
 use super::model::Status;
 use super::projects::ProjectId;
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 
 /// Events scanned by one read, whether they are wanted or not.
 const SCANNED_MAX: i64 = 1_000;
@@ -25,51 +25,22 @@ const SCANNED_MAX: i64 = 1_000;
 pub const CURSOR_LIFETIME: Duration = Duration::days(30);
 const KEPT: Duration = Duration::days(31);
 
-/// What happened. The names are part of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FeedEventType {
-    Stored,
-    Changed,
-    Superseded,
-    Faded,
-    Archived,
-    Restored,
-    Erased,
-    DreamProposed,
-    JobFailed,
+labels! {
+    /// What happened. The names are part of the API.
+    pub enum FeedEventType {
+        Stored = "memory.stored",
+        Changed = "memory.changed",
+        Superseded = "memory.superseded",
+        Faded = "memory.faded",
+        Archived = "memory.archived",
+        Restored = "memory.restored",
+        Erased = "memory.erased",
+        DreamProposed = "dream.proposed",
+        JobFailed = "job.failed",
+    }
 }
 
 impl FeedEventType {
-    pub const ALL: [Self; 9] = [
-        Self::Stored,
-        Self::Changed,
-        Self::Superseded,
-        Self::Faded,
-        Self::Archived,
-        Self::Restored,
-        Self::Erased,
-        Self::DreamProposed,
-        Self::JobFailed,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "memory.stored",
-            Self::Changed => "memory.changed",
-            Self::Superseded => "memory.superseded",
-            Self::Faded => "memory.faded",
-            Self::Archived => "memory.archived",
-            Self::Restored => "memory.restored",
-            Self::Erased => "memory.erased",
-            Self::DreamProposed => "dream.proposed",
-            Self::JobFailed => "job.failed",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
     /// Of a column, whose CHECK allows known values only.
     fn of_row(event: &str) -> Self {
         match event {

@@ -17,7 +17,7 @@ pub struct FeedRow {
     item_id: Option<i64>,
     dream_id: Option<i64>,
     job: Option<String>,
-    item_type: Option<String>,
+    item_type: Option<ItemType>,
     is_active: Option<bool>,
     theme: Option<String>,
     project_id: Option<i64>,
@@ -35,7 +35,7 @@ impl FeedRow {
             (FeedEventType::Erased, Some(id), _) => FeedSubject::ErasedItem(ItemId(id)),
             (_, Some(id), Some(item_type)) if !self.is_history => {
                 let item = FeedItem {
-                    item_type: ItemType::from_column(&item_type),
+                    item_type,
                     status: match self.is_active {
                         Some(true) => Status::Active,
                         _ => Status::Archived,
@@ -78,7 +78,7 @@ pub async fn list_after(
                UNION ALL SELECT id, at, event, item_id, dream_id, job FROM of_others
                ORDER BY id LIMIT $3
            )
-           SELECT n.id AS "id!", n.at AS "at!", n.event AS "event!", n.item_id, n.dream_id, n.job, i.type AS "item_type?",
+           SELECT n.id AS "id!", n.at AS "at!", n.event AS "event!", n.item_id, n.dream_id, n.job, i.type AS "item_type?: ItemType",
                   i.status = 'active' AND i.live_until > $4 AS is_active, t.slug AS "theme?", p.id AS "project_id?", p.name AS "project?", s.id AS "superseded_by?",
                   EXISTS (SELECT FROM memory_item_events l
                           WHERE l.user_id = $1 AND l.item_id = n.item_id AND l.id > n.id AND l.event = 'imported') AS "is_history!"

@@ -17,13 +17,13 @@ const GUESSES_MAX: i64 = 1_000;
 
 struct LearnedRecord {
     id: i64,
-    item_type: String,
+    item_type: ItemType,
     slug: String,
     display_name: String,
     beginning: String,
     is_cut: bool,
     source: String,
-    trust: String,
+    trust: Trust,
     source_context: Option<String>,
     session_id: Option<i64>,
     message_id: Option<i64>,
@@ -37,13 +37,13 @@ impl From<LearnedRecord> for LearnedItem {
         Self {
             id: ItemId(row.id),
             theme: (row.slug, row.display_name),
-            item_type: ItemType::from_column(&row.item_type),
+            item_type: row.item_type,
             beginning: match row.is_cut {
                 true => format!("{}…", row.beginning.trim_end()),
                 false => row.beginning,
             },
             source: row.source,
-            trust: Trust::from_column(&row.trust),
+            trust: row.trust,
             quote: row.source_context,
             said_in: row.session_id.map(|session| (session, position)),
             agent: row.agent,
@@ -63,8 +63,8 @@ pub async fn list(
     let (is_new, is_imported) = (list == ReviewList::New, list == ReviewList::Imported);
     let rows = sqlx::query_as!(
         LearnedRecord,
-        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!",
-                  length(concat_ws(': ', i.key, i.content)) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
+        r#"SELECT i.id, i.type AS "item_type: ItemType", t.slug, t.display_name, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!",
+                  length(concat_ws(': ', i.key, i.content)) > $4 AS "is_cut!", i.source, i.trust AS "trust: Trust", i.source_context, i.session_id, i.message_id,
                   a.name AS "agent?", i.created_at
            FROM ((SELECT id FROM memory_items
                   WHERE $7 AND user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
@@ -153,8 +153,9 @@ pub async fn list_guesses(
     session_id: i64,
     positions: &RangeInclusive<i32>,
 ) -> Result<Vec<Guess>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT i.id, i.content, i.trust, i.source = 'user_explicit' AS "is_asked!",
+    sqlx::query_as!(
+        Guess,
+        r#"SELECT i.id AS "id: ItemId", i.content, i.trust AS "trust: Trust", i.source = 'user_explicit' AS "is_asked!",
                   i.status = 'active' AND i.key IS NULL AND NOT i.protected
                   AND i.id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
                   AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
@@ -169,15 +170,9 @@ pub async fn list_guesses(
         i64::from(*positions.start()),
         i64::from(*positions.end()),
         GUESSES_MAX,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Guess {
-        id: ItemId(row.id),
-        content: row.content,
-        trust: Trust::from_column(&row.trust),
-        is_asked: row.is_asked,
-        is_open: row.is_open,
-    });
-    Ok(rows.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Marks an item as reviewed. Returns false if it is not an item of the user.
@@ -244,17 +239,16 @@ pub async fn list_unwanted(
     user: UserId,
     limit: i64,
 ) -> Result<Vec<UnwantedExample>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT u.id, u.text, i.id AS "item?" FROM unwanted u
+    sqlx::query_as!(
+        UnwantedExample,
+        r#"SELECT u.id, u.text, i.id AS "item?: ItemId" FROM unwanted u
            LEFT JOIN memory_items i ON i.user_id = u.user_id AND i.id = u.item_id
            WHERE u.user_id = $1 AND (u.item_id IS NULL) = (i.id IS NULL) ORDER BY u.id DESC LIMIT $2"#,
         user.0,
         limit,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter();
-    Ok(rows
-        .map(|row| UnwantedExample { id: row.id, text: row.text, item: row.item.map(ItemId) })
-        .collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Adds a line written by the user, or the beginning of a memory; deletes the oldest beyond `most`.

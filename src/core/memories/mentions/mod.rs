@@ -10,69 +10,35 @@ pub mod store;
 mod text;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 pub use rules::find;
 
-use crate::db::UserId;
+use crate::db::{UserId, labels};
 
 /// Limit per source; later names in the text are ignored.
 pub const MENTIONS_MAX: usize = 64;
 /// Limit per user; beyond it, names are still found but no entities are created.
 pub const ENTITIES_MAX: i64 = 100_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EntityType {
-    Person,
-    Project,
-    Organization,
-    Location,
-    Product,
-    Date,
-    Email,
-    Url,
-    Other,
+labels! {
+    #[derive(PartialOrd, Ord)]
+    pub enum EntityType {
+        Person = "person",
+        Project = "project",
+        Organization = "organization",
+        Location = "location",
+        Product = "product",
+        Date = "date",
+        Email = "email",
+        Url = "url",
+        Other = "other",
+    }
 }
 
 impl EntityType {
-    pub const ALL: [Self; 9] = [
-        Self::Person,
-        Self::Project,
-        Self::Organization,
-        Self::Location,
-        Self::Product,
-        Self::Date,
-        Self::Email,
-        Self::Url,
-        Self::Other,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Project => "project",
-            Self::Organization => "organization",
-            Self::Location => "location",
-            Self::Product => "product",
-            Self::Date => "date",
-            Self::Email => "email",
-            Self::Url => "url",
-            Self::Other => "other",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| t.as_str() == text)
-    }
-
-    /// The column's check constraint allows no other value.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::parse(text).unwrap_or(Self::Other)
-    }
-
     /// Whether both can be one entity: `Other` fits any type, and texts call the same thing a project, an organization and a
     /// product.
     pub fn may_be(self, other: Self) -> bool {
@@ -89,28 +55,13 @@ impl EntityType {
     }
 }
 
-impl fmt::Display for EntityType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How a mention was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoundBy {
-    Rules,
-    Model,
-    /// It matches the name of a known entity, ignoring case.
-    Known,
-}
-
-impl FoundBy {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Model => "model",
-            Self::Known => "known",
-        }
+labels! {
+    /// How a mention was found.
+    pub enum FoundBy {
+        Rules = "rules",
+        Model = "model",
+        /// It matches the name of a known entity, ignoring case.
+        Known = "known",
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::EntityType;
 use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
+use crate::db::labels;
 use crate::languages;
 use crate::languages::characters::fold;
 use crate::texts::is_unseen;
@@ -95,24 +96,14 @@ pub enum NameLikeness {
     Different,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LikenessReason {
-    /// They look the same but use letters of different scripts.
-    Letters,
-    Spelling,
-    /// One consists of some of the other's words.
-    Part,
-    Initials,
-}
-
-impl LikenessReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Letters => "letters",
-            Self::Spelling => "spelling",
-            Self::Part => "part",
-            Self::Initials => "initials",
-        }
+labels! {
+    pub enum LikenessReason {
+        /// They look the same but use letters of different scripts.
+        Letters = "letters",
+        Spelling = "spelling",
+        /// One consists of some of the other's words.
+        Part = "part",
+        Initials = "initials",
     }
 }
 

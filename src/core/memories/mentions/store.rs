@@ -32,7 +32,7 @@ pub async fn find_names(
 ) -> Result<Option<KnownNames>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT coalesce(s.by_rules, true) AS "by_rules!", coalesce(s.is_full, false) AS "is_full!",
-                  n.id AS "id?", n.entity_id AS "entity_id?", n.normal AS "normal?", n.mentions AS "mentions?", e.type AS "type?",
+                  n.id AS "id?", n.entity_id AS "entity_id?", n.normal AS "normal?", n.mentions AS "mentions?", e.type AS "type?: EntityType",
                   e.by_person AS "is_by_person?"
            FROM (SELECT $1::bigint AS user_id) u
            LEFT JOIN entity_settings s ON s.user_id = u.user_id
@@ -53,7 +53,7 @@ pub async fn find_names(
             id: row.id?,
             entity_id: row.entity_id?,
             normal: row.normal?,
-            entity_type: EntityType::from_column(&row.r#type?),
+            entity_type: row.r#type?,
             is_by_person: row.is_by_person?,
             mentions: row.mentions?,
         })

@@ -9,9 +9,11 @@ use crate::db::UserId;
 
 /// Runs as the system role.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!("SELECT user_id FROM memory_passages_due ORDER BY user_id");
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id: UserId" FROM memory_passages_due ORDER BY user_id"#
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub async fn find_due(

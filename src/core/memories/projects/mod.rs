@@ -18,7 +18,8 @@ pub const PROJECTS_MAX: i64 = 1_000;
 /// Per project; more folders and repositories are not noted.
 pub const ALIASES_MAX: i64 = 50;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ProjectId(pub i64);
 
 /// Of a project that is not known: nothing has it.

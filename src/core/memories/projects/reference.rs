@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::db::labels;
 use crate::input::{Invalid, check_text};
 use crate::memories::provenance::slug;
 use crate::redaction::ScreenedField;
@@ -28,25 +29,12 @@ pub struct ProjectRef {
     folder: Option<String>,
 }
 
-/// One of the columns of `project_aliases`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AliasKind {
-    Name,
-    Repository,
-    Folder,
-}
-
-impl AliasKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Repository => "repository",
-            Self::Folder => "folder",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Name, Self::Repository, Self::Folder].into_iter().find(|kind| kind.as_str() == text)
+labels! {
+    /// One of the columns of `project_aliases`.
+    pub enum AliasKind {
+        Name = "name",
+        Repository = "repository",
+        Folder = "folder",
     }
 }
 

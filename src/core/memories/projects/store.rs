@@ -28,7 +28,7 @@ pub async fn list_known(
     let (kinds, texts): (Vec<&str>, Vec<&str>) =
         aliases.iter().map(|(kind, alias)| (kind.as_str(), alias.as_str())).unzip();
     let rows = sqlx::query!(
-        r#"SELECT a.kind, a.alias, p.id, p.name,
+        r#"SELECT a.kind AS "kind: AliasKind", a.alias, p.id, p.name,
                   EXISTS (SELECT FROM project_aliases r WHERE r.user_id = $1 AND r.project_id = p.id AND r.kind = 'repository') AS "has_repository!",
                   EXISTS (SELECT FROM project_aliases r WHERE r.user_id = $1 AND r.project_id = p.id AND r.kind <> 'name') AS "has_place!"
            FROM unnest($2::text[], $3::text[]) AS f (kind, alias)
@@ -39,7 +39,7 @@ pub async fn list_known(
         &texts as &[&str],
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| KnownAlias {
-        kind: AliasKind::parse(&row.kind).unwrap_or(AliasKind::Name),
+        kind: row.kind,
         alias: row.alias,
         project: Project { id: ProjectId(row.id), name: row.name },
         has_repository: row.has_repository,
@@ -131,11 +131,13 @@ pub async fn find_of_session(
     user: UserId,
     session: i64,
 ) -> Result<Option<Project>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT p.id, p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
-         WHERE s.user_id = $1 AND s.id = $2",
+    sqlx::query_as!(
+        Project,
+        r#"SELECT p.id AS "id: ProjectId", p.name FROM sessions s JOIN projects p ON p.user_id = $1 AND p.id = s.project_id
+         WHERE s.user_id = $1 AND s.id = $2"#,
         user.0,
         session,
-    );
-    Ok(row.fetch_optional(conn).await?.map(|row| Project { id: ProjectId(row.id), name: row.name }))
+    )
+    .fetch_optional(conn)
+    .await
 }

@@ -14,7 +14,7 @@ use super::manage::find;
 use super::model::{ItemId, MemoryItem, NewItem};
 use crate::accounts::{UserId, Viewer};
 use crate::activity;
-use crate::db::{Db, write_as};
+use crate::db::{Db, labels, write_as};
 use crate::embedding::Embeddings;
 
 /// Calls that archive or correct, by one agent within a minute; more become proposals.
@@ -25,55 +25,22 @@ pub const OPEN_MAX: i64 = 100;
 /// Limit on the proposals of the page.
 pub const SHOWN_MAX: i64 = 50;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentChange {
-    Archive,
-    Correct,
-}
-
-impl AgentChange {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Archive => "archive",
-            Self::Correct => "correct",
-        }
-    }
-
-    /// The column's CHECK allows only known values.
-    fn from_column(text: &str) -> Self {
-        match text {
-            "correct" => Self::Correct,
-            _ => Self::Archive,
-        }
+labels! {
+    pub enum AgentChange {
+        Archive = "archive",
+        Correct = "correct",
     }
 }
 
-/// Why the agent did not make the change itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProposalReason {
-    /// The person has confirmed the item.
-    Locked,
-    /// It has the key of one that the person has confirmed.
-    Together,
-    /// [`CHANGES_A_MINUTE`] came before it.
-    Rate,
-}
-
-impl ProposalReason {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Locked => "locked",
-            Self::Together => "together",
-            Self::Rate => "rate",
-        }
-    }
-
-    fn from_column(text: &str) -> Self {
-        match text {
-            "rate" => Self::Rate,
-            "together" => Self::Together,
-            _ => Self::Locked,
-        }
+labels! {
+    /// Why the agent did not make the change itself.
+    pub enum ProposalReason {
+        /// The person has confirmed the item.
+        Locked = "locked",
+        /// It has the key of one that the person has confirmed.
+        Together = "together",
+        /// [`CHANGES_A_MINUTE`] came before it.
+        Rate = "rate",
     }
 }
 

@@ -86,7 +86,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<AgentProposal>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT p.id, p.change, p.reason, a.name AS agent, p.item_id, p.proposed_at,
+        r#"SELECT p.id, p.change AS "change: AgentChange", p.reason AS "reason: ProposalReason", a.name AS agent, p.item_id, p.proposed_at,
                   left(concat_ws(': ', i.key, i.content), $4) AS "beginning!", p.instead_id,
                   CASE WHEN n.id IS NOT NULL THEN left(concat_ws(': ', n.key, n.content), $4) END AS "instead?"
            FROM proposals p
@@ -103,8 +103,8 @@ pub async fn list(
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| AgentProposal {
         id: row.id,
-        change: AgentChange::from_column(&row.change),
-        reason: ProposalReason::from_column(&row.reason),
+        change: row.change,
+        reason: row.reason,
         agent: row.agent,
         item: ItemId(row.item_id),
         beginning: row.beginning,
@@ -120,17 +120,14 @@ pub async fn list_undecided(
     user: UserId,
     proposals: &[i64],
 ) -> Result<Vec<Undecided>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT id, item_id, instead_id FROM proposals WHERE user_id = $1 AND id = ANY ($2) AND state = 'open' ORDER BY id",
+    sqlx::query_as!(
+        Undecided,
+        r#"SELECT id, item_id AS "item: ItemId", instead_id AS "instead: ItemId" FROM proposals WHERE user_id = $1 AND id = ANY ($2) AND state = 'open' ORDER BY id"#,
         user.0,
         proposals,
-    );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Undecided {
-        id: row.id,
-        item: ItemId(row.item_id),
-        instead: row.instead_id.map(ItemId),
-    });
-    Ok(rows.collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Those that applied no more from `decided_at` on are open again, unless the agent has proposed the same since.

@@ -26,8 +26,8 @@ pub async fn list_touched(
                UNION ALL
                SELECT taken_back_at, NULL FROM agent_undos WHERE user_id = $1 AND agent_id = $6 AND taken_back_at IS NOT NULL
            )
-           SELECT o.item_id, i.status, i.locked, e.id, e.event, e.at, e.was_confidence, e.was_protected, e.was_locked, e.was_verified_at,
-                  e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust, e.was_valid_from, e.was_valid_until,
+           SELECT o.item_id, i.status AS "status: Status", i.locked, e.id, e.event, e.at, e.was_confidence, e.was_protected, e.was_locked, e.was_verified_at,
+                  e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust AS "was_trust: Trust", e.was_valid_from, e.was_valid_until,
                   EXISTS (SELECT FROM memory_item_events s
                           WHERE s.user_id = $1 AND s.item_id = o.item_id AND s.id > o.first
                             AND NOT (s.agent_id IS NOT DISTINCT FROM $2 AND s.at BETWEEN $3 AND $4)
@@ -50,7 +50,7 @@ pub async fn list_touched(
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Touched {
         item: ItemId(row.item_id),
-        status: Status::from_column(&row.status),
+        status: row.status,
         first: ItemEvent {
             id: row.id,
             event: row.event,
@@ -59,7 +59,7 @@ pub async fn list_touched(
             was_confidence: row.was_confidence,
             was: row.was_protected.map(|protected| ItemState {
                 confidence: row.was_confidence.unwrap_or_default(),
-                trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
+                trust: row.was_trust.unwrap_or(Trust::External),
                 protected,
                 // An earlier version did not tell whose confirmation it was.
                 locked: row.was_locked.unwrap_or(protected && row.locked),
@@ -82,17 +82,18 @@ pub async fn list_displaced(
     by: &[i64],
     since: OffsetDateTime,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT i.id FROM memory_items i
+    sqlx::query_scalar!(
+        r#"SELECT i.id AS "id: ItemId" FROM memory_items i
          WHERE i.user_id = $1 AND i.superseded_by = ANY ($2) AND i.status = 'archived' AND i.theme_id IS NOT NULL
            AND (SELECT e.event = 'superseded' AND e.agent_id IS NULL AND e.at >= $3 FROM memory_item_events e
                 WHERE e.user_id = $1 AND e.item_id = i.id ORDER BY e.id DESC LIMIT 1)
-         ORDER BY i.id DESC",
+         ORDER BY i.id DESC"#,
         user.0,
         by,
         since,
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Whether another active item has its key or text at a time of this period.

@@ -7,7 +7,8 @@ use crate::accounts::{AgentId, UserId};
 use crate::memories::model::{MemoryTheme, NewItem, ThemeCount, ThemeNames, ThemeSlug};
 use crate::memories::quota::THEMES_MAX;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(transparent)]
 pub struct ThemeId(pub i64);
 
 /// The theme of this slug, or else the oldest of this display name. Older slugs are without signs: `c` of `C++`.
@@ -18,16 +19,16 @@ pub async fn find_theme(
     name: &str,
 ) -> Result<Option<(ThemeId, ThemeSlug)>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, slug FROM memory_themes WHERE user_id = $1 AND id = coalesce(
+        r#"SELECT id, slug AS "slug: ThemeSlug" FROM memory_themes WHERE user_id = $1 AND id = coalesce(
              (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
              (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text)
-                AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent()) ORDER BY id LIMIT 1))",
+                AND (words_owner IS NULL OR scope_agent() IS NULL OR words_owner = scope_agent()) ORDER BY id LIMIT 1))"#,
         user.0,
         slug.as_str(),
         name,
     );
     let row = row.fetch_optional(conn).await?;
-    Ok(row.map(|row| (ThemeId(row.id), ThemeSlug::from_column(row.slug))))
+    Ok(row.map(|row| (ThemeId(row.id), row.slug)))
 }
 
 /// The item's theme, created if it does not exist; `None` if the user has [`THEMES_MAX`] others. Selects first: an upsert

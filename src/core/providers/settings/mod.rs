@@ -21,7 +21,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{ApiKey, Endpoint, EndpointUrl, ProviderType, Reach};
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, labels};
 use crate::input::Invalid;
 use crate::replay::{self, Note, NotedAct, note_own};
 use crate::seal::{SealError, Sealer, SecretOwner};
@@ -147,32 +147,22 @@ const fn bound(user_id: i64, column: &'static str) -> SecretOwner {
     SecretOwner { user_id, column }
 }
 
-/// What an address on this machine or its network is called for, where an admin allows it: a port that answers models takes
-/// no messages of webhooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndpointPurpose {
-    /// Embeddings and chat.
-    Models,
-    Webhooks,
-    /// The description of a program that connects.
-    Clients,
+labels! {
+    /// What an address on this machine or its network is called for, where an admin allows it: a port that answers models takes
+    /// no messages of webhooks.
+    pub enum EndpointPurpose {
+        /// Embeddings and chat.
+        Models = "models",
+        Webhooks = "webhooks",
+        /// The description of a program that connects.
+        Clients = "clients",
+    }
 }
 
 impl EndpointPurpose {
-    pub const ALL: [Self; 3] = [Self::Models, Self::Webhooks, Self::Clients];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Models => "models",
-            Self::Webhooks => "webhooks",
-            Self::Clients => "clients",
-        }
-    }
-
     /// From a form, which may leave it out.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let found = Self::ALL.into_iter().find(|purpose| purpose.as_str() == text);
-        let or_models = found.or(text.is_empty().then_some(Self::Models));
+        let or_models = Self::from_label(text).or(text.is_empty().then_some(Self::Models));
         let accepted = "`purpose` is none of models, webhooks and clients.";
         or_models.ok_or_else(|| Invalid::new("purpose", "unknown", accepted))
     }

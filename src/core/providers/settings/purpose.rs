@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::db::labels;
 use crate::input::Invalid;
 
 /// Default tokens per user and day.
@@ -13,45 +14,19 @@ pub const DAILY_TOKEN_CAP: i64 = 200_000;
 pub const CAP_TOKENS_MIN: i64 = 10_000;
 pub const CAP_TOKENS_MAX: i64 = 1_000_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChatPurpose {
-    /// Extracting memories and episodes from sessions, in one answer.
-    Facts,
-    /// Reading memories for entities at night.
-    Enrichment,
-    Summary,
-    /// The weekly reflection.
-    Reflection,
-    /// What lasts of several sessions, and which memories to merge.
-    Dreaming,
-    Evaluation,
-}
-
-impl ChatPurpose {
-    pub const ALL: [Self; 6] = [
-        Self::Facts,
-        Self::Enrichment,
-        Self::Summary,
-        Self::Reflection,
-        Self::Dreaming,
-        Self::Evaluation,
-    ];
-
-    /// The name in rows, metrics and forms.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Facts => "facts",
-            Self::Enrichment => "enrichment",
-            Self::Summary => "summary",
-            Self::Reflection => "reflection",
-            Self::Dreaming => "dreaming",
-            Self::Evaluation => "evaluation",
-        }
-    }
-
-    /// `None`: a row from before purposes were recorded.
-    pub fn from_column(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.as_str() == text)
+labels! {
+    #[derive(PartialOrd, Ord)]
+    pub enum ChatPurpose {
+        /// Extracting memories and episodes from sessions, in one answer.
+        Facts = "facts",
+        /// Reading memories for entities at night.
+        Enrichment = "enrichment",
+        Summary = "summary",
+        /// The weekly reflection.
+        Reflection = "reflection",
+        /// What lasts of several sessions, and which memories to merge.
+        Dreaming = "dreaming",
+        Evaluation = "evaluation",
     }
 }
 

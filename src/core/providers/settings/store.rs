@@ -16,7 +16,7 @@ pub async fn find_embedding_settings(
     user: UserId,
 ) -> Result<Option<UserEmbeddingSettings>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
+        r#"SELECT enabled, own_enabled, provider_type AS "provider_type: ProviderType", endpoint, model, dimensions, query_prefix,
                   document_prefix, sealed_key, key_header, batch_size, concurrency, pause_ms, declined,
                   paused_at IS NOT NULL AS "is_paused!"
            FROM embedding_settings WHERE user_id = $1"#,
@@ -29,7 +29,7 @@ pub async fn find_embedding_settings(
         own_enabled: row.own_enabled,
         own: SpaceSettings {
             endpoint: EndpointSettings {
-                provider_type: ProviderType::from_column(&row.provider_type),
+                provider_type: row.provider_type,
                 url: row.endpoint,
                 model: row.model,
                 sealed_key: row.sealed_key,
@@ -298,7 +298,7 @@ pub async fn find_chat_settings(
     user: UserId,
 ) -> Result<Option<UserChatSettings>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap,
+        r#"SELECT enabled, own_enabled, provider_type AS "provider_type: ProviderType", endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap,
                   purposes, paused_at IS NOT NULL AS "is_paused!"
            FROM chat_settings WHERE user_id = $1"#,
         user.0,
@@ -309,7 +309,7 @@ pub async fn find_chat_settings(
         enabled: row.enabled,
         own_enabled: row.own_enabled,
         own: EndpointSettings {
-            provider_type: ProviderType::from_column(&row.provider_type),
+            provider_type: row.provider_type,
             url: row.endpoint,
             model: row.model,
             sealed_key: row.sealed_key,
@@ -403,13 +403,13 @@ pub async fn end_own_embeddings(conn: &mut PgConnection, user: UserId) -> Result
 
 pub async fn find_system_chat(conn: &mut PgConnection) -> Result<SystemChatSettings, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT provider_type, endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap FROM system_chat_provider"
+        r#"SELECT provider_type AS "provider_type: ProviderType", endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap FROM system_chat_provider"#
     )
     .fetch_one(conn)
     .await?;
     Ok(SystemChatSettings {
         endpoint: EndpointSettings {
-            provider_type: ProviderType::from_column(&row.provider_type),
+            provider_type: row.provider_type,
             url: row.endpoint,
             model: row.model,
             sealed_key: row.sealed_key,

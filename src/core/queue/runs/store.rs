@@ -77,26 +77,14 @@ pub struct PastRun {
 
 /// The runs of all jobs, newest first.
 pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<PastRun>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT user_id, job, ended_at, took_ms, outcome, done, failed, problem
-         FROM job_runs ORDER BY ended_at DESC, id DESC LIMIT $1",
+    sqlx::query_as!(
+        PastRun,
+        r#"SELECT user_id AS "user: UserId", job, ended_at, took_ms, outcome, done, failed, problem
+         FROM job_runs ORDER BY ended_at DESC, id DESC LIMIT $1"#,
         limit
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| PastRun {
-            user: UserId(row.user_id),
-            job: row.job,
-            ended_at: row.ended_at,
-            took_ms: row.took_ms,
-            outcome: row.outcome,
-            done: row.done,
-            failed: row.failed,
-            problem: row.problem,
-        })
-        .collect())
+    .await
 }
 
 /// The sums over the recorded runs of a job.

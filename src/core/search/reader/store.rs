@@ -8,11 +8,12 @@ use time::OffsetDateTime;
 use super::index::SourceRow;
 use super::seen::ViewerScope;
 use crate::db::UserId;
-use crate::embedding::model::{Serving, Space};
+use crate::embedding::model::{Serving, Space, SpaceState, TokenSigns};
 use crate::embedding::store::SpaceLookup;
 use crate::embedding::{EmbeddingState, SpaceId};
+use crate::memories::ThemeSlug;
 use crate::memories::passages::terms;
-use crate::memories::{ItemType, ThemeSlug};
+use crate::providers::ProviderType;
 use crate::search::query::ThemeFilter;
 
 /// The state of a user's memory.
@@ -59,15 +60,15 @@ pub async fn find_standing(
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
                   coalesce(n.in_search, false) AS "entities_searched!", u.time_zone,
-                  coalesce(t.id, d.id) AS "theme_id?", coalesce(t.slug, d.slug) AS "theme_slug?",
+                  coalesce(t.id, d.id) AS "theme_id?", coalesce(t.slug, d.slug) AS "theme_slug?: ThemeSlug",
                   scope_agent() AS scope_agent, sees_shared() AS "sees_shared!", own_before_shared() IS NOT NULL AS "is_own_first!",
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
-                  s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
+                  s.id AS "id?", s.provider_type AS "provider_type?: ProviderType", s.endpoint AS "endpoint?", s.model AS "model?",
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
                   s.document_prefix AS "document_prefix?", s.sealed_key, s.key_header AS "key_header?", s.system_provider_id,
-                  s.state AS "state?",
+                  s.state AS "state?: SpaceState",
                   s.problem, s.failures AS "failures?", s.retry_at, s.wait_until, s.created_at AS "created_at?", s.activated_at,
-                  s.token_signs AS "token_signs?"
+                  s.token_signs AS "token_signs?: TokenSigns"
            FROM users u
            LEFT JOIN memory_revisions r ON r.user_id = u.id
            LEFT JOIN embedding_settings e ON e.user_id = u.id
@@ -89,27 +90,29 @@ pub async fn find_standing(
     )
     .fetch_one(conn)
     .await?;
-    let space = row.id.zip(row.created_at).map(|(id, created_at)| SpaceLookup {
-        id,
-        provider_type: row.provider_type.unwrap_or_default(),
-        endpoint: row.endpoint.unwrap_or_default(),
-        model: row.model.unwrap_or_default(),
-        requested_dimensions: row.requested_dimensions,
-        dimensions: row.dimensions,
-        query_prefix: row.query_prefix.unwrap_or_default(),
-        document_prefix: row.document_prefix.unwrap_or_default(),
-        sealed_key: row.sealed_key,
-        key_header: row.key_header.unwrap_or_default(),
-        system_provider_id: row.system_provider_id,
-        state: row.state.unwrap_or_default(),
-        problem: row.problem,
-        failures: row.failures.unwrap_or_default(),
-        retry_at: row.retry_at,
-        wait_until: row.wait_until,
-        created_at,
-        activated_at: row.activated_at,
-        retired_at: None,
-        token_signs: row.token_signs.unwrap_or_default(),
+    let space = row.id.and_then(|id| {
+        Some(SpaceLookup {
+            id,
+            provider_type: row.provider_type?,
+            endpoint: row.endpoint.unwrap_or_default(),
+            model: row.model.unwrap_or_default(),
+            requested_dimensions: row.requested_dimensions,
+            dimensions: row.dimensions,
+            query_prefix: row.query_prefix.unwrap_or_default(),
+            document_prefix: row.document_prefix.unwrap_or_default(),
+            sealed_key: row.sealed_key,
+            key_header: row.key_header.unwrap_or_default(),
+            system_provider_id: row.system_provider_id,
+            state: row.state?,
+            problem: row.problem,
+            failures: row.failures.unwrap_or_default(),
+            retry_at: row.retry_at,
+            wait_until: row.wait_until,
+            created_at: row.created_at?,
+            activated_at: row.activated_at,
+            retired_at: None,
+            token_signs: row.token_signs?,
+        })
     });
     Ok(MemoryState {
         history: History { started: row.started, database: row.database },
@@ -118,10 +121,7 @@ pub async fn find_standing(
         turns_searched: row.turns_searched,
         entities_searched: row.entities_searched,
         time_zone: row.time_zone,
-        theme: row
-            .theme_id
-            .zip(row.theme_slug)
-            .map(|(id, slug)| FoundTheme { id, slug: ThemeSlug::from_column(slug) }),
+        theme: row.theme_id.zip(row.theme_slug).map(|(id, slug)| FoundTheme { id, slug }),
         scope: ViewerScope {
             agent: row.scope_agent,
             sees_shared: row.sees_shared,
@@ -251,7 +251,6 @@ pub async fn list_sources(
     for row in query.fetch_all(&mut *conn).await? {
         let id = row.try_get(0)?;
         if sources.last().is_none_or(|source| source.id != id) {
-            let item_type: &str = row.try_get(6)?;
             sources.push(SourceRow {
                 id,
                 created_at: row.try_get::<Micros, _>(1)?.0,
@@ -263,7 +262,7 @@ pub async fn list_sources(
                 owner: row.try_get(10)?,
                 project: row.try_get(15)?,
                 session: row.try_get(5)?,
-                item_type: ItemType::from_column(item_type),
+                item_type: row.try_get(6)?,
                 is_users_word: row.try_get(12)?,
                 embedding: None,
                 passages: Vec::new(),
@@ -280,8 +279,7 @@ pub async fn list_sources(
             source.passages.push(terms::read(bytes).unwrap_or_default());
             words.update(bytes);
         }
-        let Some(state) = row.try_get::<Option<&str>, _>(8)?.map(EmbeddingState::from_column)
-        else {
+        let Some(state): Option<EmbeddingState> = row.try_get(8)? else {
             continue;
         };
         source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));

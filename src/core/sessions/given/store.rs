@@ -63,12 +63,12 @@ pub async fn list_said_by_items(
 
 /// As the system role: users with messages from before ids were kept in place of memory.
 pub async fn list_users_unconverted(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT DISTINCT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.ids_kept_from IS NOT NULL AND u.erasing_at IS NULL"
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    sqlx::query_scalar!(
+        r#"SELECT DISTINCT s.user_id AS "user_id: UserId" FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.ids_kept_from IS NOT NULL AND u.erasing_at IS NULL"#
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Locks a session with such messages until the transaction ends: its id, the position that is done, and the last.

@@ -15,18 +15,18 @@ pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT DISTINCT e.user_id FROM session_extractions e JOIN users u ON u.id = e.user_id
+    sqlx::query_scalar!(
+        r#"SELECT DISTINCT e.user_id AS "user_id: UserId" FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
            AND coalesce(e.next_try_at, $1) <= $1
            AND u.disabled_at IS NULL
            AND NOT EXISTS (SELECT FROM session_extractions b
                            WHERE b.user_id = e.user_id AND b.session_id = e.session_id
-                             AND b.first_position < e.first_position AND b.outcome = 'pending')",
+                             AND b.first_position < e.first_position AND b.outcome = 'pending')"#,
         now,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The next stretch and when it is due; none for a disabled user.
@@ -95,7 +95,7 @@ struct ExtractionRow {
     session_id: i64,
     first_position: i32,
     last_position: i32,
-    outcome: String,
+    outcome: ExtractionOutcome,
     reason: Option<String>,
     stored_count: i32,
     merged_count: i32,
@@ -122,7 +122,7 @@ impl From<ExtractionRow> for SessionExtraction {
             session_id: SessionId(row.session_id),
             first_position: row.first_position,
             last_position: row.last_position,
-            outcome: ExtractionOutcome::from_column(&row.outcome),
+            outcome: row.outcome,
             reason: row.reason,
             counts: ExtractionCounts {
                 stored: row.stored_count,
@@ -155,15 +155,15 @@ pub async fn claim(
 ) -> Result<Option<SessionExtraction>, sqlx::Error> {
     let row = sqlx::query_as!(
         ExtractionRow,
-        "UPDATE session_extractions e SET attempts = attempts + 1, reading_since = $3
+        r#"UPDATE session_extractions e SET attempts = attempts + 1, reading_since = $3
          WHERE user_id = $1 AND id = $2 AND (outcome = 'pending' OR next_try_at IS NOT NULL)
            AND coalesce(next_try_at, $3) <= $3
            AND NOT EXISTS (SELECT FROM session_extractions b
                            WHERE b.user_id = $1 AND b.session_id = e.session_id
                              AND b.first_position < e.first_position AND b.outcome = 'pending')
-         RETURNING id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+         RETURNING id, session_id, first_position, last_position, outcome AS "outcome: ExtractionOutcome", reason, stored_count, merged_count,
                    superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                   windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at",
+                   windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at"#,
         user.0,
         extraction.0,
         now,
@@ -311,10 +311,10 @@ pub async fn find(
 ) -> Result<Option<SessionExtraction>, sqlx::Error> {
     let row = sqlx::query_as!(
         ExtractionRow,
-        "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+        r#"SELECT id, session_id, first_position, last_position, outcome AS "outcome: ExtractionOutcome", reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
                 windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
-         FROM session_extractions WHERE user_id = $1 AND id = $2",
+         FROM session_extractions WHERE user_id = $1 AND id = $2"#,
         user.0,
         extraction.0,
     );
@@ -329,10 +329,10 @@ pub async fn list_of(
 ) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ExtractionRow,
-        "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+        r#"SELECT id, session_id, first_position, last_position, outcome AS "outcome: ExtractionOutcome", reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
                 windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
-         FROM session_extractions WHERE user_id = $1 AND session_id = $2 ORDER BY first_position",
+         FROM session_extractions WHERE user_id = $1 AND session_id = $2 ORDER BY first_position"#,
         user.0,
         session.0,
     );
@@ -348,12 +348,12 @@ pub async fn list_newest(
 ) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ExtractionRow,
-        "SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome, reason,
+        r#"SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome AS "outcome: ExtractionOutcome", reason,
                 stored_count, merged_count, superseded_count, malformed_count, skipped_chars, is_fallback,
                 attempts, next_try_at, windows_read, model, tokens_in, tokens_out, duration_ms, created_at,
                 reading_since, ended_at
          FROM session_extractions WHERE user_id = $1 AND session_id = ANY ($2)
-         ORDER BY session_id, first_position DESC",
+         ORDER BY session_id, first_position DESC"#,
         user.0,
         sessions,
     );

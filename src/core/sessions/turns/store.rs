@@ -14,19 +14,19 @@ pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT u.id FROM (SELECT DISTINCT user_id FROM agents) a
+    sqlx::query_scalar!(
+        r#"SELECT u.id AS "id: UserId" FROM (SELECT DISTINCT user_id FROM agents) a
          JOIN users u ON u.id = a.user_id
          WHERE u.erasing_at IS NULL
            AND (u.disabled_at IS NULL AND u.turns_searched
                 AND EXISTS (SELECT FROM sessions s WHERE s.user_id = a.user_id AND s.turns_position < s.message_count)
                 OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn)
                 OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn
-                                                        AND i.created_at < $1::timestamptz - make_interval(days => u.turn_days)))",
+                                                        AND i.created_at < $1::timestamptz - make_interval(days => u.turn_days)))"#,
         now,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The user's sessions with missing turns; none while they are switched off or the account is disabled.

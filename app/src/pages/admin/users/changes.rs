@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::accounts::admin_events::AdminEvent;
+use crate::accounts::admin_events::{AdminAction as A, AdminEvent};
 use crate::components::When;
 use crate::jobs;
 
@@ -27,47 +27,47 @@ pub fn Changes(events: Vec<AdminEvent>) -> impl IntoView {
 #[component]
 fn Change(event: AdminEvent) -> impl IntoView {
     let gone = || "a deleted account".to_owned();
-    let (what, is_about) = match event.action.as_str() {
-        "disable" => ("disabled", true),
-        "enable" => ("enabled", true),
-        "promote" => ("gave the admin role to", true),
-        "demote" => ("removed the admin role from", true),
-        "invite_admin" => ("invited an admin", false),
-        "invite_member" => ("invited a member", false),
-        "revoke_invitation" => ("revoked an invitation or a reset link", false),
-        "make_reset_link" => ("created a password reset link for", true),
-        "use_reset_link" => ("set a new password by a reset link", false),
-        "set_password" => ("set the password of", true),
-        "make_operator" => ("created the operator", true),
-        "change_operator" => ("changed the limit of the operator", true),
-        "make_service_token" => ("created a service token of", true),
-        "revoke_service_token" => ("revoked a service token of", true),
-        "set_provider" => ("set the embedding provider of the server", false),
-        "remove_provider" => ("removed the embedding provider of the server", false),
-        "set_chat" => ("set the chat model of the server", false),
-        "remove_chat" => ("removed the chat model of the server", false),
-        "builtin_on" => ("switched the builtin model on", false),
-        "builtin_off" => ("switched the builtin model off", false),
-        "builtin_multilingual" => ("chose the multilingual builtin model", false),
-        "builtin_english" => ("kept the English builtin model", false),
-        "late_on" => ("switched late interaction on", false),
-        "late_off" => ("switched late interaction off", false),
-        "allow_endpoint" => ("allowed an endpoint", false),
-        "disallow_endpoint" => ("removed an allowed endpoint", false),
-        "close_browser" => ("made the memory browser read-only", false),
-        "open_browser" => ("made the memory browser editable again", false),
-        "set_storage" => ("changed the storage limit of each user", false),
-        "run_job" => ("ran the job", true),
-        "pause_job" => ("paused the job", true),
-        "resume_job" => ("resumed the job", true),
-        "retry_job" if event.subject.is_some() => ("retried the failed runs of the job", true),
-        "retry_job" => ("retried all failed runs", false),
-        "schedule_job" => ("changed the schedule of the job", true),
-        "unschedule_job" => ("set the default schedule of the job", true),
-        "retry_vectors" => ("retried all failed embeddings", false),
-        _ => ("accepted an invitation", false),
+    let (what, is_about) = match event.action {
+        A::Disable => ("disabled", true),
+        A::Enable => ("enabled", true),
+        A::Promote => ("gave the admin role to", true),
+        A::Demote => ("removed the admin role from", true),
+        A::InviteAdmin => ("invited an admin", false),
+        A::InviteMember => ("invited a member", false),
+        A::RevokeInvitation => ("revoked an invitation or a reset link", false),
+        A::MakeResetLink => ("created a password reset link for", true),
+        A::UseResetLink => ("set a new password by a reset link", false),
+        A::SetPassword => ("set the password of", true),
+        A::MakeOperator => ("created the operator", true),
+        A::ChangeOperator => ("changed the limit of the operator", true),
+        A::MakeServiceToken => ("created a service token of", true),
+        A::RevokeServiceToken => ("revoked a service token of", true),
+        A::SetProvider => ("set the embedding provider of the server", false),
+        A::RemoveProvider => ("removed the embedding provider of the server", false),
+        A::SetChat => ("set the chat model of the server", false),
+        A::RemoveChat => ("removed the chat model of the server", false),
+        A::BuiltinOn => ("switched the builtin model on", false),
+        A::BuiltinOff => ("switched the builtin model off", false),
+        A::BuiltinMultilingual => ("chose the multilingual builtin model", false),
+        A::BuiltinEnglish => ("kept the English builtin model", false),
+        A::LateOn => ("switched late interaction on", false),
+        A::LateOff => ("switched late interaction off", false),
+        A::AllowEndpoint => ("allowed an endpoint", false),
+        A::DisallowEndpoint => ("removed an allowed endpoint", false),
+        A::CloseBrowser => ("made the memory browser read-only", false),
+        A::OpenBrowser => ("made the memory browser editable again", false),
+        A::SetStorage => ("changed the storage limit of each user", false),
+        A::RunJob => ("ran the job", true),
+        A::PauseJob => ("paused the job", true),
+        A::ResumeJob => ("resumed the job", true),
+        A::RetryJob if event.subject.is_some() => ("retried the failed runs of the job", true),
+        A::RetryJob => ("retried all failed runs", false),
+        A::ScheduleJob => ("changed the schedule of the job", true),
+        A::UnscheduleJob => ("set the default schedule of the job", true),
+        A::RetryVectors => ("retried all failed embeddings", false),
+        A::AcceptInvitation => ("accepted an invitation", false),
     };
-    let subject = match event.action.ends_with("_job") {
+    let subject = match event.action.as_str().ends_with("_job") {
         true => event.subject.map(title_of_job),
         false => event.subject,
     };

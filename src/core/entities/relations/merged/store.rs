@@ -130,8 +130,8 @@ pub async fn find_stated(
     id: i64,
 ) -> Result<Option<(Option<i64>, StatedRelation)>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT owner_agent_id, subject_id, predicate, object_id, value, words, valid_from, valid_until, confidence, trust, stated_at
-         FROM entity_relations WHERE user_id = $1 AND id = $2",
+        r#"SELECT owner_agent_id, subject_id, predicate AS "predicate: Predicate", object_id, value, words, valid_from, valid_until, confidence, trust AS "trust: Trust", stated_at
+         FROM entity_relations WHERE user_id = $1 AND id = $2"#,
         user.0,
         id,
     )
@@ -140,7 +140,7 @@ pub async fn find_stated(
     Ok(row.map(|row| {
         let stated = StatedRelation {
             subject: EntityId(row.subject_id),
-            predicate: Predicate::from_column(&row.predicate),
+            predicate: row.predicate,
             words: row.words,
             object: target(row.object_id, row.value),
             period: Period { from: row.valid_from, until: row.valid_until },
@@ -150,7 +150,7 @@ pub async fn find_stated(
                 item: None,
                 session: None,
                 position: None,
-                trust: Trust::from_column(&row.trust),
+                trust: row.trust,
                 at: row.stated_at,
             },
         };

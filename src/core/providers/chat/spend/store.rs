@@ -198,7 +198,7 @@ pub async fn list_days(
         by_purpose: row
             .purposes
             .iter()
-            .map(|purpose| ChatPurpose::from_column(purpose))
+            .map(|purpose| ChatPurpose::from_label(purpose))
             .zip(row.tokens)
             .collect(),
     });
