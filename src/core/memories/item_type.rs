@@ -23,6 +23,18 @@ impl ItemType {
     /// The types that callers can add.
     pub const ALL: [Self; 5] =
         [Self::Preference, Self::Fact, Self::Instruction, Self::Summary, Self::Other];
+    /// All, as a search can find them.
+    pub const FOUND: [Self; 9] = [
+        Self::Preference,
+        Self::Fact,
+        Self::Instruction,
+        Self::Summary,
+        Self::Other,
+        Self::Reflection,
+        Self::Turn,
+        Self::Document,
+        Self::Episode,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,13 +90,7 @@ impl ItemType {
 
     /// Parses a search filter; `None` for an unknown type.
     pub fn searched(text: &str) -> Option<Self> {
-        let mut types = Self::ALL.into_iter().chain([
-            Self::Reflection,
-            Self::Turn,
-            Self::Document,
-            Self::Episode,
-        ]);
-        types.find(|t| t.as_str() == text)
+        Self::FOUND.into_iter().find(|t| t.as_str() == text)
     }
 
     /// The column's check constraint allows no other value.

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
@@ -27,7 +29,7 @@ pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 /// The theme of an item added without one (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ItemId(pub i64);
 
 impl fmt::Display for ItemId {

@@ -9,13 +9,14 @@ mod store;
 mod trivial;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::{AgentSettings, Viewer};
-use crate::clock::Zone;
+use crate::clock::{Moment, Zone};
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
 use crate::languages::is_dense;
@@ -96,22 +97,30 @@ impl EmptyReason {
     }
 }
 
-/// A memory or an episode in the result.
-#[derive(Clone, Debug)]
+// A memory or an episode in the result; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GivenItem {
     pub id: ItemId,
+    #[serde(rename = "type")]
     pub item_type: ItemType,
+    /// The theme's slug; null for an episode.
     pub theme: Option<String>,
     pub text: String,
-    pub source: String,
-    pub trust: Trust,
-    pub at: OffsetDateTime,
-    /// 0 to 1
+    /// Relevance, 0 to 1. Comparable between answers, unlike the score of memory_search.
+    #[schemars(range(min = 0, max = 1))]
     pub relevance: f64,
-    /// Name of the project it was learned of; `None`: it is about the person.
+    /// Start of validity, or when it was stated.
+    pub at: Moment,
+    /// How the information was obtained.
+    pub source: String,
+    /// Trust class: who stated it.
+    pub trust: Trust,
+    /// The project that the item belongs to. Omitted if it is about the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Display name of the lent memory it is from; `None`: the viewer's own.
-    pub memory_of: Option<Arc<str>>,
+    /// The team leader or the global pool that shares the item. Omitted for the user's own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_of: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -411,10 +420,10 @@ fn choose(
             text: with_key(source.key.as_deref(), &source.text).into_owned(),
             source: source.source,
             trust: source.trust,
-            at: source.at,
+            at: Moment(source.at),
             relevance,
             project: source.project,
-            memory_of: source.memory_of,
+            memory_of: source.memory_of.map(|name| name.to_string()),
         });
     }
     let reason = told.is_empty().then_some(reason);

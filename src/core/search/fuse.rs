@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::arms::neighbours::STEPS_MAX;
 use super::candidate::CandidateSignals;
 use super::query::Balance;
@@ -46,58 +49,66 @@ pub const OWN_WEIGHT: f64 = 1.2;
 /// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
-/// Why a hit has its rank (`explain: true`). The score is `scale · tier_weight · own_weight · (likeness_scale ·
-/// (semantic_weight · semantic_normalised + lexical_weight · lexical + neighbours) + speaker + entities + time + trust) +
-/// exact + replaces`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+// Why a hit has its rank (`explain: true`), as the tool returns it: its schema has no description. `SignalWeights` says how
+// the score is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
-    /// Cosine distance of the nearest passage, 0 to 2; `None` without a ready embedding of the item or of the query.
+    /// Cosine distance, 0 to 2; null without an embedding.
     pub distance: Option<f64>,
-    /// `1 / (1 + distance)`; 0 without a distance.
+    /// `1 / (1 + distance)`; 0 without an embedding.
     pub semantic: f64,
-    /// By late interaction, 0 to about 0.8; `None` if the model returns no tokens, or for a text of several passages.
+    /// Late-interaction similarity (token by token), 0 to about 0.8. Null if the model returns no token vectors, or the text has several passages.
     pub late: Option<f64>,
-    /// Late interaction's share of the meaning, 0 to 1.
+    /// Share of `late` in `semantic_normalised`, 0 to 1.
     pub late_share: f64,
-    /// Meaning in common, 0 (as unrelated texts) to 1 (as paraphrases): how far the cosine stands out from those of all
-    /// texts, and `late`, mixed by `late_share`.
+    /// Semantic similarity, normalised: 0 for unrelated texts, 1 for paraphrases.
     pub semantic_normalised: f64,
-    /// The share of the query's words, weighted by rarity; 0 to 1.
+    /// Share of the query's words that match, weighted by rarity, 0 to 1.
     pub lexical: f64,
+    /// The same as `lexical`.
+    pub lexical_normalised: f64,
     /// Number of the query's words that match.
     pub words_matched: i64,
-    /// No word matches; the text contains a part of the query.
+    /// No word matches, but the text contains a part of the query.
+    #[serde(rename = "substring")]
     pub is_substring: bool,
-    /// By the query's [`Balance`] and whether it asks for rare words; 1 if no word of it occurs, 0 without a distance.
-    pub semantic_weight: f64,
-    /// `1 − semantic_weight`; without a distance, less than 1 by what is expected of the meaning.
-    pub lexical_weight: f64,
-    /// [`SPEAKER_WEIGHT`] if it was said by a person that the query names, else 0.
+    pub weights: SignalWeights,
+    /// Added if a person named in the query said it, or if a text without a speaker mentions that person.
     pub speaker: f64,
-    /// Up to [`ENTITY_WEIGHT`], by the share of the query's entities that it mentions.
+    /// Added if it mentions entities that the query names.
     pub entities: f64,
-    /// Up to [`TIME_WEIGHT`], by closeness to the time that is asked about.
+    /// Added if its date is in or near the requested period.
     pub time: f64,
-    /// [`USER_WEIGHT`] if it is the user's own statement and not all candidates are, else 0.
+    /// Added if the user stated it, unless the user stated all candidates.
     pub trust: f64,
-    /// Added by its neighbours in the conversation.
+    /// Added for matches in the neighbouring messages of the conversation.
     pub neighbours: f64,
-    /// The inverse of the highest likeness: meaning, words and neighbours.
+    /// Factor that scales meaning, words and neighbours so that the best candidate has 1.
     pub likeness_scale: f64,
-    /// Lifts a text with all rare words of the query above those that are only like it (if the query is a sentence, not above
-    /// what is much nearer), and one with more of the query's identifiers above all others.
+    /// Added if it contains all rare words of the query, or more of its numbers, addresses and codes than other candidates.
     pub exact: f64,
-    /// Lifts what replaced something to the text that still says it.
+    /// Added if it replaced another found item, so that it ranks before that item.
     pub replaces: f64,
-    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
-    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun, and [`CandidateSignals::project_weight`].
+    /// Factor that keeps all scores at or below 1.
+    pub scale: f64,
+    /// Factor by kind of item: 0.6 for a turn, 0.7 for an episode, otherwise 1; multiplied by 0.4 if the text states nothing, by 0.5 if it is over or ahead, and by a factor for its project.
+    #[serde(rename = "tier")]
     pub tier_weight: f64,
-    /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
+    /// Factor: 1.2 for the agent's own items if its settings rank those first, 1/1.2 for shared items of another user, otherwise 1.
+    #[serde(rename = "own")]
     pub own_weight: f64,
     /// 0 to 1, no part of the score ([`super::relevance`]).
+    #[serde(skip)]
     pub relevance: f64,
-    /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
-    pub scale: f64,
+}
+
+/// The score is `scale` × `tier` × `own` × (`likeness_scale` × (sum of each normalised signal × its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct SignalWeights {
+    // By the query's balance and whether it asks for rare words; 1 if no word of it occurs, 0 without a distance.
+    pub semantic: f64,
+    // `1 - semantic`; without a distance, less than 1 by what is expected of the meaning.
+    pub lexical: f64,
 }
 
 impl CandidateSignals {
@@ -144,9 +155,9 @@ impl Explanation {
             }
         };
         let meaning = candidate.meaning();
-        let (semantic_weight, lexical_weight) = match meaning {
-            Some(_) => (1.0 - words, words),
-            None => (0.0, words + (1.0 - words) * EXPECTED_OF_WORDS),
+        let weights = match meaning {
+            Some(_) => SignalWeights { semantic: 1.0 - words, lexical: words },
+            None => SignalWeights { semantic: 0.0, lexical: words + (1.0 - words) * EXPECTED_OF_WORDS },
         };
         Self {
             distance: candidate.distance,
@@ -155,22 +166,18 @@ impl Explanation {
             late_share: candidate.late.map_or(0.0, |late| late.share),
             semantic_normalised: meaning.unwrap_or_default(),
             lexical: candidate.lexical,
+            lexical_normalised: candidate.lexical,
             words_matched: candidate.words_matched,
             is_substring: candidate.is_substring,
-            semantic_weight,
-            lexical_weight,
+            weights,
             speaker: if candidate.is_of_named { SPEAKER_WEIGHT } else { 0.0 },
             entities: ENTITY_WEIGHT * candidate.entities,
             time: TIME_WEIGHT * candidate.time,
-            trust: 0.0,
-            neighbours: 0.0,
             likeness_scale: 1.0,
-            exact: 0.0,
-            replaces: 0.0,
             tier_weight: candidate.tier_weight(),
             own_weight: candidate.own_weight(),
-            relevance: 0.0,
             scale: 1.0,
+            ..Self::default()
         }
     }
 
@@ -180,7 +187,7 @@ impl Explanation {
 
     /// Meaning and words in common.
     fn signals(&self) -> f64 {
-        self.semantic_weight * self.semantic_normalised + self.lexical_weight * self.lexical
+        self.weights.semantic * self.semantic_normalised + self.weights.lexical * self.lexical
     }
 
     fn likeness(&self) -> f64 {

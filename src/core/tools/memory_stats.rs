@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
-use super::values::{FoundType, ToolEntityType};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::clock::Moment;
 use crate::entities;
-use crate::memories;
+use crate::memories::mentions::EntityType;
+use crate::memories::{self, ItemType};
 
 const THEMES_SHOWN_MAX: usize = 10;
 
@@ -46,18 +46,14 @@ pub struct StatsOutput {
     turns: i64,
     vectors: VectorCounts,
     entities: Entities,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    oldest: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    newest: Option<OffsetDateTime>,
+    oldest: Option<Moment>,
+    newest: Option<Moment>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TypeCount {
     #[serde(rename = "type")]
-    item_type: FoundType,
+    item_type: ItemType,
     count: i64,
 }
 
@@ -87,7 +83,7 @@ struct Entities {
 #[derive(Serialize, JsonSchema)]
 struct EntityTypeCount {
     #[serde(rename = "type")]
-    entity_type: ToolEntityType,
+    entity_type: EntityType,
     count: i64,
 }
 
@@ -115,7 +111,7 @@ impl Tool for MemoryStats {
         let types = stats
             .by_type
             .into_iter()
-            .map(|(item_type, count)| TypeCount { item_type: item_type.into(), count });
+            .map(|(item_type, count)| TypeCount { item_type, count });
         let themes = stats
             .by_theme
             .into_iter()
@@ -138,14 +134,14 @@ impl Tool for MemoryStats {
                 by_type: named
                     .into_iter()
                     .map(|(entity_type, count)| EntityTypeCount {
-                        entity_type: entity_type.into(),
+                        entity_type,
                         count,
                     })
                     .collect(),
                 relations,
             },
-            oldest: stats.oldest,
-            newest: stats.newest,
+            oldest: stats.oldest.map(Moment),
+            newest: stats.newest.map(Moment),
         })
     }
 

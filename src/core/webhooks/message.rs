@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
+use crate::clock::Moment;
 use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::{ItemType, Status};
 
@@ -15,9 +16,7 @@ pub struct EventMessage {
     #[serde(rename = "type")]
     #[schemars(with = "EventName")]
     event_type: &'static str,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    at: OffsetDateTime,
+    at: Moment,
     /// For `memory.*` events: the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventItem")]
@@ -150,7 +149,7 @@ impl EventMessage {
         Self {
             id: format!("evt_{}", event.id),
             event_type: FeedEventType::as_str(event.event_type),
-            at: event.at,
+            at: Moment(event.at),
             item,
             dream,
             job,
@@ -163,7 +162,7 @@ impl EventMessage {
         Self {
             id: format!("test_{unique}"),
             event_type: TEST,
-            at: now,
+            at: Moment(now),
             item: None,
             dream: None,
             job: None,

@@ -9,19 +9,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{InPath, Moment, caller, check_access, read_json, text_of};
+use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::RunningCall;
+use crate::clock::Moment;
 use crate::documents::{
     CONTENT_BYTES_MAX, ChangeAuthor, Document, DocumentError, DocumentPath, Documents,
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
 use crate::memories::projects::PLACE_CHARS_MAX;
-use crate::memories::{ProjectRef, projects};
+use crate::memories::{ProjectRef, Trust, projects};
 use crate::quota::estimate;
 use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
-use crate::tools::{ProjectPlace, ToolError, ToolTrust};
+use crate::tools::{ProjectPlace, ToolError};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -82,7 +83,7 @@ pub struct DocumentAnswer {
     #[schemars(range(min = 0))]
     bytes: i32,
     /// Trust class of the author.
-    trust: ToolTrust,
+    trust: Trust,
     /// The document's project. Omitted if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
@@ -128,7 +129,7 @@ impl DocumentAnswer {
             path: document.path.as_str().to_owned(),
             revision: document.revision,
             bytes: document.bytes,
-            trust: document.trust.into(),
+            trust: document.trust,
             project: document.project.map(|project| project.name),
             created_at: Moment(document.created_at),
             updated_at: Moment(document.updated_at),

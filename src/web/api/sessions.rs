@@ -13,8 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::tools::{BODY_BYTES_MAX, read_json_body};
-use super::{InPath, Moment, caller, check_access, read_json, text_of};
+use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
+use crate::clock::Moment;
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
 use crate::redaction::{SecretWarning, TextDoor, without_private};
@@ -432,39 +433,7 @@ impl From<SessionExtraction> for ExtractionAnswer {
 
 #[derive(Serialize, JsonSchema)]
 pub struct SessionMessages {
-    messages: Vec<SessionMessage>,
+    messages: Vec<StoredMessage>,
     /// `after` of the next page; null on the last page.
     next_after: Option<i32>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct SessionMessage {
-    /// Position in the session, from 1, in order of arrival.
-    #[schemars(range(min = 1))]
-    position: i32,
-    /// The sender's id of the message.
-    id: String,
-    role: MessageRole,
-    content: String,
-    tool_calls: Vec<ToolCall>,
-    tool_call_id: Option<String>,
-    /// When the message was written, as stated by the sender; null if not stated.
-    created_at: Option<Moment>,
-    /// When the server received it.
-    received_at: Moment,
-}
-
-impl From<StoredMessage> for SessionMessage {
-    fn from(message: StoredMessage) -> Self {
-        Self {
-            position: message.position,
-            id: message.external_id,
-            role: message.role,
-            content: message.content,
-            tool_calls: message.tool_calls,
-            tool_call_id: message.tool_call_id,
-            created_at: message.sent_at.map(Moment),
-            received_at: Moment(message.created_at),
-        }
-    }
 }
