@@ -6,17 +6,7 @@ pub use schedule::{Rounds, Schedule, Zone};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use time::{Duration, OffsetDateTime};
-
-// A point in time in JSON, as RFC 3339 writes it; its schema has no description, so that the field's stands.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct Moment(
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    pub OffsetDateTime,
-);
 
 pub trait Clock: Send + Sync {
     fn now(&self) -> OffsetDateTime;

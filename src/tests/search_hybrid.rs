@@ -182,7 +182,7 @@ async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_
     let quiet = anna.add_to("quiet", "far away").await;
     app.clock.advance(Duration::days(10));
     let preference = json!({ "type": "preference", "content": "rather far", "theme": "loud" });
-    let preference = anna.call("memory_add", preference).await["id"].as_i64().unwrap();
+    let preference = anna.added(preference).await;
     let gone = anna.add_to("loud", "archived").await;
     let mut items = vec![(quiet, 85.0), (preference, 80.0), (gone, 75.0)];
     for n in 0..300 {

@@ -65,7 +65,8 @@ pub fn ScoreTable(score: f64, parts: Explanation) -> impl IntoView {
             }
         })
     };
-    let (factor, likeness) = (parts.tier_weight * parts.own_weight * parts.scale, parts.likeness_scale);
+    let (factor, likeness) =
+        (parts.tier_weight * parts.own_weight * parts.scale, parts.likeness_scale);
     view! {
         <table class="sum">
             <caption>"Score breakdown"</caption>

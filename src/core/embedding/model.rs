@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 
 use super::Vector;
 use super::tokens::QueryTokens;
+use crate::json::json_words;
 use crate::providers::ProviderType;
 use crate::providers::settings::SpaceSettings;
 
@@ -176,6 +177,11 @@ pub enum EmbeddingState {
     /// No provider is configured: the item is found by words only.
     Off,
 }
+
+json_words!(
+    EmbeddingState: [EmbeddingState::Pending, EmbeddingState::Ready, EmbeddingState::Error, EmbeddingState::Off],
+    "Embedding state. pending: not computed yet; ready: semantic search finds the item; error: it could not be computed; off: no embedding provider. Keyword search finds the item in every state."
+);
 
 impl EmbeddingState {
     pub const FILTERS: [Self; 3] = [Self::Pending, Self::Ready, Self::Error];

@@ -1,6 +1,7 @@
 //! The type of a source: a memory type, or another kind of source that search also returns.
 
 use crate::input::Invalid;
+use crate::json::json_words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemType {
@@ -18,6 +19,8 @@ pub enum ItemType {
     /// The topics of a session. Cannot be added by callers: generated when the session is read.
     Episode,
 }
+
+json_words!(ItemType: ItemType::FOUND);
 
 impl ItemType {
     /// The types that callers can add.

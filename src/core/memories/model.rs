@@ -16,6 +16,7 @@ use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::accounts::AgentId;
 use crate::input::{Invalid, check_text, required_text};
+use crate::json::json_words;
 use crate::texts::{comparable, is_same};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
@@ -43,6 +44,8 @@ pub enum Status {
     Active,
     Archived,
 }
+
+json_words!(Status: [Status::Active, Status::Archived]);
 
 impl Status {
     pub fn as_str(self) -> &'static str {
@@ -418,14 +421,20 @@ impl ThemeNames {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MemoryTheme {
+    /// Value for `theme` of the other tools.
     pub slug: String,
+    /// Display name.
     pub display_name: String,
-    /// Empty if none was set.
+    /// What belongs in the theme; empty if not described.
     pub description: String,
-    /// Name of the agent that wrote the description.
+    /// The agent that wrote the description. Omitted if the user wrote it, or there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub described_by: Option<String>,
+    /// Number of active items.
+    #[schemars(range(min = 0))]
     pub active_count: i64,
 }
 

@@ -7,6 +7,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::trust::Trust;
 use crate::input::{Invalid, check_text};
+use crate::json::json_words;
 use crate::texts::is_ignored;
 
 pub const KEY_CHARS_MAX: usize = 128;
@@ -111,6 +112,8 @@ pub enum ItemSource {
     /// Written by the chat model, from existing memories.
     Derived,
 }
+
+json_words!(ItemSource: ItemSource::NAMED);
 
 impl ItemSource {
     /// The sources that callers can name; [`ItemSource::Agent`] is the default.

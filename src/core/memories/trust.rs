@@ -5,6 +5,8 @@ use std::fmt;
 
 use time::OffsetDateTime;
 
+use crate::json::json_words;
+
 /// From least to most trusted. A derived memory has the lowest trust of its sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trust {
@@ -61,6 +63,8 @@ impl Trust {
         self.rank() < other.rank()
     }
 }
+
+json_words!(Trust: [Trust::User, Trust::Agent, Trust::Tool, Trust::External]);
 
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

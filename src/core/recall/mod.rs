@@ -16,9 +16,10 @@ use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::{AgentSettings, Viewer};
-use crate::clock::{Moment, Zone};
+use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
+use crate::json::Moment;
 use crate::languages::is_dense;
 use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;

@@ -157,7 +157,9 @@ impl Explanation {
         let meaning = candidate.meaning();
         let weights = match meaning {
             Some(_) => SignalWeights { semantic: 1.0 - words, lexical: words },
-            None => SignalWeights { semantic: 0.0, lexical: words + (1.0 - words) * EXPECTED_OF_WORDS },
+            None => {
+                SignalWeights { semantic: 0.0, lexical: words + (1.0 - words) * EXPECTED_OF_WORDS }
+            }
         };
         Self {
             distance: candidate.distance,

@@ -7,8 +7,8 @@ use serde::Serialize;
 use time::OffsetDateTime;
 
 use super::message::{MessageRole, ToolCall};
-use crate::clock::Moment;
 use crate::db::UserId;
+use crate::json::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(pub i64);

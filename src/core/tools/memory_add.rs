@@ -5,10 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::project::{ProjectInput, known_project, project_of};
-use super::values::{
-    DateText, ToolItemType, WholeNumber, check_said,
-    provenance, zone_of,
-};
+use super::values::{DateText, ToolItemType, WholeNumber, check_said, provenance, zone_of};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -65,8 +62,7 @@ pub struct AddInput {
 pub struct AddOutput {
     id: i64,
     /// archived: an existing item of the key was kept instead (`put_aside_for`).
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
+    status: Status,
     embedding: EmbeddingState,
     /// Trust class. Items from tools or web pages never replace items from the user or an agent.
     trust: Trust,
@@ -114,7 +110,7 @@ impl AddOutput {
         };
         Self {
             id: added.id.0,
-            status: status.as_str(),
+            status,
             embedding: added.embedding,
             trust: added.trust,
             put_aside_for: added.put_aside_for.map(|id| id.0),

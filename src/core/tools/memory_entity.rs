@@ -5,15 +5,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{
-    DateText, RelationOut, WholeNumber, time_zone,
-};
+use super::values::{DateText, RelationOut, WholeNumber, time_zone};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::clock::{Moment, Zone};
+use crate::clock::Zone;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
+use crate::json::Moment;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Trust, with_key};

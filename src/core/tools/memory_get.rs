@@ -6,16 +6,15 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{
-    DateText, EpisodeOrigin, OutdatedText, WholeNumber, zone_of,
-};
+use super::values::{DateText, EpisodeOrigin, OutdatedText, WholeNumber, zone_of};
 use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::clock::Moment;
 use crate::embedding::EmbeddingState;
+use crate::json::Moment;
 use crate::memories::{
-    self, Day, DocumentPart, ItemDetails, ItemId, ItemType, MemoryError, Trust, TurnPosition,
+    self, Day, DocumentPart, ItemDetails, ItemId, ItemType, MemoryError, Status, Trust,
+    TurnPosition,
 };
 
 pub struct MemoryGet;
@@ -41,8 +40,7 @@ pub struct GetOutput {
     key: Option<String>,
     content: String,
     tags: Vec<String>,
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
+    status: Status,
     /// How the information was obtained.
     source: String,
     /// Trust class: who stated it.
@@ -191,7 +189,7 @@ impl GetOutput {
     fn new(found: ItemDetails, now: time::OffsetDateTime) -> Self {
         let ItemDetails { item, embedding, gave_way, strength, outdated } = found;
         let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
-        let status = item.status_at(now).as_str();
+        let status = item.status_at(now);
         Self {
             id: item.id.0,
             last_verified_at: item.last_verified_at.map(Moment),

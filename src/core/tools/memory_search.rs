@@ -6,16 +6,14 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectInput;
-use super::values::{
-    DateText, EpisodeOrigin, OutdatedText, WholeNumber, given, zone_of,
-};
+use super::values::{DateText, EpisodeOrigin, OutdatedText, WholeNumber, given, zone_of};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::clock::Moment;
+use crate::json::Moment;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::period::PeriodPhase;
-use crate::memories::{Day, DocumentPart, ItemType, Period, Trust, TurnPosition};
+use crate::memories::{Day, DocumentPart, ItemType, Period, Status, Trust, TurnPosition};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Explanation, Hit, RawQuery, ResultPage, SearchQuery};
 
@@ -121,8 +119,7 @@ struct ResultItem {
     /// The agent that added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
+    status: Status,
     /// Start of validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_from: Option<Moment>,
@@ -221,7 +218,10 @@ impl Tool for MemorySearch {
             results,
             confidence: page.confidence.map(|confidence| confidence.value),
             note,
-            time: page.time.map(|time| TimeMeant { from: time.from.map(Moment), until: time.until.map(Moment) }),
+            time: page.time.map(|time| TimeMeant {
+                from: time.from.map(Moment),
+                until: time.until.map(Moment),
+            }),
             mode: page.mode.as_str(),
             degraded: page.degraded,
             cursor: page.cursor,
@@ -275,7 +275,7 @@ impl ResultItem {
             source: hit.item.source,
             trust: hit.item.trust,
             agent: hit.item.agent,
-            status: hit.item.status.as_str(),
+            status: hit.item.status,
             valid_from: hit.item.period.from.map(Moment),
             valid_until: hit.item.period.until.map(Moment),
             holds: match hit.item.period.phase(day) {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::clock::Moment;
 use crate::entities;
+use crate::json::Moment;
 use crate::memories::mentions::EntityType;
 use crate::memories::{self, ItemType};
 
@@ -108,10 +108,8 @@ impl Tool for MemoryStats {
         let (named, relations) = entities::counts(&context.db, call.viewer.user_id).await?;
         let documents = context.documents.list(call.viewer.user_id, None, false);
         let documents = documents.await?.len();
-        let types = stats
-            .by_type
-            .into_iter()
-            .map(|(item_type, count)| TypeCount { item_type, count });
+        let types =
+            stats.by_type.into_iter().map(|(item_type, count)| TypeCount { item_type, count });
         let themes = stats
             .by_theme
             .into_iter()
@@ -133,10 +131,7 @@ impl Tool for MemoryStats {
                 total: named.iter().map(|(_, count)| count).sum(),
                 by_type: named
                     .into_iter()
-                    .map(|(entity_type, count)| EntityTypeCount {
-                        entity_type,
-                        count,
-                    })
+                    .map(|(entity_type, count)| EntityTypeCount { entity_type, count })
                     .collect(),
                 relations,
             },

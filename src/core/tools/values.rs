@@ -4,18 +4,16 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::accounts::store::find_time_zone;
-use crate::clock::{Moment, Zone};
+use crate::clock::Zone;
 use crate::consolidation;
 use crate::db::{Db, UserId};
-use crate::embedding::EmbeddingState;
 use crate::entities::Relation;
 use crate::input::Invalid;
+use crate::json::Moment;
 use crate::memories::derived::Outdated;
-use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
     self, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance, ThemeSlug, Trust,
@@ -44,49 +42,6 @@ impl From<ToolItemType> for ItemType {
             ToolItemType::Other => Self::Other,
         }
     }
-}
-
-/// Reads and writes an enum of the domain by its words, those of the list alone. The schema has no description, unless it is
-/// given, because it would cost tokens in every call of a model.
-macro_rules! words {
-    ($($words:ty: $all:expr $(, $description:literal)?;)+) => {$(
-        impl Serialize for $words {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $words {
-            fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-                let text = Cow::<str>::deserialize(json)?;
-                let found = $all.into_iter().find(|one| one.as_str() == text);
-                found.ok_or_else(|| D::Error::custom("an unknown word"))
-            }
-        }
-
-        impl JsonSchema for $words {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($words).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ $("description": $description,)? "type": "string", "enum": $all.map(<$words>::as_str) })
-            }
-        }
-    )+};
-}
-
-words! {
-    ItemType: ItemType::FOUND;
-    ItemSource: ItemSource::NAMED;
-    Trust: [Trust::User, Trust::Agent, Trust::Tool, Trust::External];
-    EntityType: EntityType::ALL;
-    EmbeddingState: [EmbeddingState::Pending, EmbeddingState::Ready, EmbeddingState::Error, EmbeddingState::Off],
-        "Embedding state. pending: not computed yet; ready: semantic search finds the item; error: it could not be computed; off: no embedding provider. Keyword search finds the item in every state.";
 }
 
 /// The session and period that an episode summarizes.

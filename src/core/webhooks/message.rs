@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
-use crate::clock::Moment;
+use crate::json::Moment;
 use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::{ItemType, Status};
 
@@ -13,8 +13,9 @@ use crate::memories::{ItemType, Status};
 pub struct EventMessage {
     /// Unique id. A repeated delivery has the same id.
     id: String,
+    /// Event type.
     #[serde(rename = "type")]
-    #[schemars(with = "EventName")]
+    #[schemars(with = "FeedEventType")]
     event_type: &'static str,
     at: Moment,
     /// For `memory.*` events: the memory.
@@ -34,36 +35,12 @@ pub struct EventMessage {
     url: String,
 }
 
-/// Event type.
-#[derive(JsonSchema)]
-#[allow(dead_code, reason = "the schema's choices")]
-enum EventName {
-    #[schemars(rename = "memory.stored")]
-    Stored,
-    #[schemars(rename = "memory.changed")]
-    Changed,
-    #[schemars(rename = "memory.superseded")]
-    Superseded,
-    #[schemars(rename = "memory.faded")]
-    Faded,
-    #[schemars(rename = "memory.archived")]
-    Archived,
-    #[schemars(rename = "memory.restored")]
-    Restored,
-    #[schemars(rename = "memory.erased")]
-    Erased,
-    #[schemars(rename = "dream.proposed")]
-    DreamProposed,
-    #[schemars(rename = "job.failed")]
-    JobFailed,
-}
-
 /// The current state of the memory, which may be later than the event.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 struct EventItem {
     #[schemars(range(min = 1))]
     id: i64,
-    #[schemars(with = "EventItemStatus")]
+    #[schemars(extend("enum" = ["active", "archived", "erased"]))]
     status: &'static str,
     /// Omitted for an erased memory.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -84,15 +61,6 @@ struct EventItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content: Option<String>,
-}
-
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[allow(dead_code, reason = "the schema's choices")]
-enum EventItemStatus {
-    Active,
-    Archived,
-    Erased,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -126,15 +94,7 @@ impl EventMessage {
                 format!("/memory/{id}")
             }
             FeedSubject::ErasedItem(id) => {
-                item = Some(EventItem {
-                    id: id.0,
-                    status: "erased",
-                    item_type: None,
-                    theme: None,
-                    project: None,
-                    superseded_by: None,
-                    content: None,
-                });
+                item = Some(EventItem { id: id.0, status: "erased", ..EventItem::default() });
                 "/data".to_owned()
             }
             FeedSubject::Dream(id) => {

@@ -12,12 +12,12 @@ use serde_json::json;
 use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::RunningCall;
-use crate::clock::Moment;
 use crate::documents::{
     CONTENT_BYTES_MAX, ChangeAuthor, Document, DocumentError, DocumentPath, Documents,
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
+use crate::json::Moment;
 use crate::memories::projects::PLACE_CHARS_MAX;
 use crate::memories::{ProjectRef, Trust, projects};
 use crate::quota::estimate;

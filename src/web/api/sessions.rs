@@ -15,9 +15,9 @@ use serde_json::Value;
 use super::tools::{BODY_BYTES_MAX, read_json_body};
 use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
-use crate::clock::Moment;
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
+use crate::json::Moment;
 use crate::redaction::{SecretWarning, TextDoor, without_private};
 use crate::sessions::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
@@ -26,7 +26,7 @@ use crate::sessions::message::{
 use crate::sessions::{
     self, Address, AgentSession, CompletionReason, ExtractionCounts, ExtractionOutcome,
     MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, SessionError, SessionExtraction, SessionName,
-    SessionState, SkippedMessage, StoredMessage, ToolCall,
+    SessionState, SkippedMessage, StoredMessage,
 };
 use crate::tools::{ProjectPlace, ToolError, parse_for};
 use crate::web::AppState;

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 
 use crate::address::{DayFilters, MemoryFilters, document_path, said_in};
 use crate::components::{
-    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, StateBadge, TypeBadge,
-    When, WordOf, retired_state,
+    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, StateBadge, TypeBadge, When, WordOf,
+    retired_state,
 };
 use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::memories::Period;

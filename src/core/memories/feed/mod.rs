@@ -18,6 +18,7 @@ use super::item_type::ItemType;
 use super::model::Status;
 use super::projects::ProjectId;
 use crate::db::{Db, UserId};
+use crate::json::json_words;
 
 /// Events scanned by one read, whether they are wanted or not.
 const SCANNED_MAX: i64 = 1_000;
@@ -38,6 +39,8 @@ pub enum FeedEventType {
     DreamProposed,
     JobFailed,
 }
+
+json_words!(FeedEventType: FeedEventType::ALL);
 
 impl FeedEventType {
     pub const ALL: [Self; 9] = [

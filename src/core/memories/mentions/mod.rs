@@ -18,6 +18,7 @@ use time::OffsetDateTime;
 pub use rules::find;
 
 use crate::db::UserId;
+use crate::json::json_words;
 
 /// Limit per source; later names in the text are ignored.
 pub const MENTIONS_MAX: usize = 64;
@@ -36,6 +37,8 @@ pub enum EntityType {
     Url,
     Other,
 }
+
+json_words!(EntityType: EntityType::ALL);
 
 impl EntityType {
     pub const ALL: [Self; 9] = [
