@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 // A point in time, as RFC 3339 writes it; its schema has no description, so that the field's stands.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct Moment(
+pub struct JsonTime(
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub OffsetDateTime,

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use time::OffsetDateTime;
 
 use super::Vector;
@@ -205,17 +207,22 @@ impl EmbeddingState {
     }
 }
 
-/// The state of one item's embeddings.
-#[derive(Clone, Debug)]
+// The state of one item's embeddings; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ItemEmbedding {
     pub state: EmbeddingState,
+    /// Why there is no embedding, in a sentence.
     pub error: Option<String>,
     /// Number of passages, and of those with an embedding.
+    #[serde(skip)]
     pub passages: i64,
+    #[serde(skip)]
     pub passages_ready: i64,
+    #[schemars(with = "Option<String>")]
     pub provider_type: Option<ProviderType>,
     pub model: Option<String>,
     pub dimensions: Option<i32>,
+    #[serde(skip)]
     pub updated_at: Option<OffsetDateTime>,
 }
 

@@ -438,10 +438,12 @@ pub struct MemoryTheme {
     pub active_count: i64,
 }
 
-/// A theme's slug and its number of active items.
-#[derive(Clone, Debug)]
+// A theme's slug and its number of active items; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ThemeCount {
+    #[serde(rename = "theme")]
     pub slug: String,
+    #[serde(rename = "count")]
     pub active_count: i64,
 }
 

@@ -4,19 +4,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
-/// The part of a session that an episode summarizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::json::JsonTime;
+
+/// The session and period that an episode summarizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct EpisodeSpan {
-    /// The session's id, and the agent's id of it; `None` if it was imported.
-    pub session: Option<(i64, String)>,
-    /// Start and end of the conversation.
+    /// The agent's id of the session; null if the episode was imported.
+    pub session: Option<String>,
+    /// Id in the address of the session's page, `/sessions/{session_id}`.
+    pub session_id: Option<i64>,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "JsonTime")]
     pub from: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "JsonTime")]
     pub until: OffsetDateTime,
 }
 
 impl EpisodeSpan {
     pub fn without_session(self) -> Self {
-        Self { session: None, ..self }
+        Self { session: None, session_id: None, ..self }
     }
 
     pub(crate) fn of(
@@ -24,7 +32,8 @@ impl EpisodeSpan {
         span: (Option<OffsetDateTime>, Option<OffsetDateTime>),
     ) -> Option<Self> {
         let (from, until) = span.0.zip(span.1)?;
-        Some(Self { session, from, until })
+        let (session_id, session) = session.unzip();
+        Some(Self { session, session_id, from, until })
     }
 }
 

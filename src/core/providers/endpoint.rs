@@ -6,6 +6,7 @@ use std::fmt;
 use url::{Host, Url};
 
 use crate::input::Invalid;
+use crate::json::json_words;
 
 /// Maximum characters of an endpoint's address.
 pub const MAX_URL_CHARS: usize = 2_000;
@@ -30,6 +31,8 @@ pub enum ProviderType {
     CustomHttp,
     Builtin,
 }
+
+json_words!(ProviderType: ProviderType::ALL);
 
 impl ProviderType {
     pub const ALL: [Self; 6] = [

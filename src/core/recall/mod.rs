@@ -19,7 +19,7 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::languages::is_dense;
 use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;
@@ -111,7 +111,7 @@ pub struct GivenItem {
     #[schemars(range(min = 0, max = 1))]
     pub relevance: f64,
     /// Start of validity, or when it was stated.
-    pub at: Moment,
+    pub at: JsonTime,
     /// How the information was obtained.
     pub source: String,
     /// Trust class: who stated it.
@@ -421,7 +421,7 @@ fn choose(
             text: with_key(source.key.as_deref(), &source.text).into_owned(),
             source: source.source,
             trust: source.trust,
-            at: Moment(source.at),
+            at: JsonTime(source.at),
             relevance,
             project: source.project,
             memory_of: source.memory_of.map(|name| name.to_string()),

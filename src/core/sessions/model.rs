@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::message::{MessageRole, ToolCall};
 use crate::db::UserId;
-use crate::json::Moment;
+use crate::json::JsonTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(pub i64);
@@ -130,11 +130,11 @@ pub struct StoredMessage {
     pub tool_call_id: Option<String>,
     /// When the message was written, as stated by the sender; null if not stated.
     #[serde(rename = "created_at", with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<Moment>")]
+    #[schemars(with = "Option<JsonTime>")]
     pub sent_at: Option<OffsetDateTime>,
     /// When the server received it.
     #[serde(rename = "received_at", with = "time::serde::rfc3339")]
-    #[schemars(with = "Moment")]
+    #[schemars(with = "JsonTime")]
     pub created_at: OffsetDateTime,
 }
 

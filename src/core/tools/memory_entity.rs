@@ -12,7 +12,7 @@ use crate::activity::RunningCall;
 use crate::clock::Zone;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Trust, with_key};
@@ -60,8 +60,8 @@ pub struct EntityOutput {
     items: Vec<EntityItem>,
     /// Number of memories that mention the entity.
     mentions: i64,
-    first_seen: Option<Moment>,
-    last_seen: Option<Moment>,
+    first_seen: Option<JsonTime>,
+    last_seen: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -73,7 +73,7 @@ struct EntityItem {
     /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
     trust: Trust,
-    created_at: Moment,
+    created_at: JsonTime,
 }
 
 #[async_trait]
@@ -137,8 +137,8 @@ impl EntityOutput {
             changed: told(changed),
             items: sources.into_iter().map(EntityItem::from).collect(),
             mentions: entity.mentions,
-            first_seen: entity.first_seen.map(Moment),
-            last_seen: entity.last_seen.map(Moment),
+            first_seen: entity.first_seen.map(JsonTime),
+            last_seen: entity.last_seen.map(JsonTime),
         }
     }
 }
@@ -155,7 +155,7 @@ impl From<FoundItem> for EntityItem {
                 None => told.into_owned(),
             },
             trust: item.trust,
-            created_at: Moment(item.created_at),
+            created_at: JsonTime(item.created_at),
         }
     }
 }

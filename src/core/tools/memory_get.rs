@@ -6,15 +6,15 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{DateText, EpisodeOrigin, OutdatedText, WholeNumber, zone_of};
+use super::values::{DateText, OutdatedText, WholeNumber, zone_of};
 use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::embedding::EmbeddingState;
-use crate::json::Moment;
+use crate::embedding::ItemEmbedding;
+use crate::json::JsonTime;
 use crate::memories::{
-    self, Day, DocumentPart, ItemDetails, ItemId, ItemType, MemoryError, Status, Trust,
-    TurnPosition,
+    self, Day, DocumentPart, EpisodeSpan, ItemDetails, ItemId, ItemType, MemoryError, Status,
+    Trust, TurnPosition,
 };
 
 pub struct MemoryGet;
@@ -66,13 +66,13 @@ pub struct GetOutput {
     /// The user confirmed it. Changes by agents are refused and proposed to the user.
     locked: bool,
     /// When it expires; null if never.
-    expires_at: Option<Moment>,
+    expires_at: Option<JsonTime>,
     /// Start of validity.
-    valid_from: Option<Moment>,
+    valid_from: Option<JsonTime>,
     /// End of validity (exclusive).
-    valid_until: Option<Moment>,
+    valid_until: Option<JsonTime>,
     /// When it was last confirmed or stated again.
-    last_verified_at: Option<Moment>,
+    last_verified_at: Option<JsonTime>,
     /// Strength, 0 to 1: its confidence, reduced the longer the item is unused. Omitted for a past date, for shared items, and for turns, episodes and parts of documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
@@ -81,16 +81,16 @@ pub struct GetOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     access_count: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_accessed: Option<Moment>,
+    last_accessed: Option<JsonTime>,
     /// Id of the item that replaced it.
     superseded_by: Option<i64>,
     #[serde(flatten)]
     outdated: OutdatedText,
     /// Ids of items that contradict it and were archived because this item stayed.
     contradicted_by: Vec<i64>,
-    created_at: Moment,
-    updated_at: Moment,
-    embedding: Embedding,
+    created_at: JsonTime,
+    updated_at: JsonTime,
+    embedding: ItemEmbedding,
     /// The agent's id of the session that it was extracted from; null if it was added otherwise.
     source_thread: Option<String>,
     /// The sender's id of the message that it comes from.
@@ -103,17 +103,7 @@ pub struct GetOutput {
     part_of: Option<DocumentPart>,
     /// For an episode: the session and period that it summarizes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<EpisodeOrigin>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Embedding {
-    state: EmbeddingState,
-    /// Why there is no embedding, in a sentence.
-    error: Option<String>,
-    provider_type: Option<String>,
-    model: Option<String>,
-    dimensions: Option<i32>,
+    told_of: Option<EpisodeSpan>,
 }
 
 #[async_trait]
@@ -192,7 +182,7 @@ impl GetOutput {
         let status = item.status_at(now);
         Self {
             id: item.id.0,
-            last_verified_at: item.last_verified_at.map(Moment),
+            last_verified_at: item.last_verified_at.map(JsonTime),
             theme: item.theme,
             item_type: item.item_type,
             key: item.key,
@@ -209,12 +199,12 @@ impl GetOutput {
             confidence: item.confidence,
             protected: item.protected,
             locked: item.locked,
-            expires_at: item.expires_at.map(Moment),
-            valid_from: item.period.from.map(Moment),
-            valid_until: item.period.until.map(Moment),
+            expires_at: item.expires_at.map(JsonTime),
+            valid_from: item.period.from.map(JsonTime),
+            valid_until: item.period.until.map(JsonTime),
             strength: strength.map(|strength| strength.value),
             access_count: strength.map(|strength| strength.access_count),
-            last_accessed: strength.and_then(|strength| strength.last_accessed).map(Moment),
+            last_accessed: strength.and_then(|strength| strength.last_accessed).map(JsonTime),
             outdated: outdated.into(),
             superseded_by: item.successor.map(|id| id.0),
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
@@ -222,16 +212,10 @@ impl GetOutput {
             source_message: item.source_message,
             said_in: item.turn,
             part_of: item.part,
-            told_of: item.span.map(EpisodeOrigin::from),
-            created_at: Moment(item.created_at),
-            updated_at: Moment(item.updated_at),
-            embedding: Embedding {
-                state: embedding.state,
-                error: embedding.error,
-                provider_type: embedding.provider_type.map(|t| t.as_str().to_owned()),
-                model: embedding.model,
-                dimensions: embedding.dimensions,
-            },
+            told_of: item.span,
+            created_at: JsonTime(item.created_at),
+            updated_at: JsonTime(item.updated_at),
+            embedding,
         }
     }
 }

@@ -6,14 +6,16 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectInput;
-use super::values::{DateText, EpisodeOrigin, OutdatedText, WholeNumber, given, zone_of};
+use super::values::{DateText, OutdatedText, WholeNumber, given, zone_of};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::period::PeriodPhase;
-use crate::memories::{Day, DocumentPart, ItemType, Period, Status, Trust, TurnPosition};
+use crate::memories::{
+    Day, DocumentPart, EpisodeSpan, ItemType, Period, Status, Trust, TurnPosition,
+};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Explanation, Hit, RawQuery, ResultPage, SearchQuery};
 
@@ -94,8 +96,8 @@ pub struct SearchOutput {
 /// From `from` (inclusive) to `until` (exclusive). Null means open.
 #[derive(Serialize, JsonSchema)]
 struct TimeMeant {
-    from: Option<Moment>,
-    until: Option<Moment>,
+    from: Option<JsonTime>,
+    until: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -107,7 +109,7 @@ struct ResultItem {
     item_type: ItemType,
     /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
-    created_at: Moment,
+    created_at: JsonTime,
     /// Comparable only within this answer; 0 in a listing by date.
     #[schemars(range(min = 0, max = 1))]
     score: f64,
@@ -122,10 +124,10 @@ struct ResultItem {
     status: Status,
     /// Start of validity.
     #[serde(skip_serializing_if = "Option::is_none")]
-    valid_from: Option<Moment>,
+    valid_from: Option<JsonTime>,
     /// End of validity (exclusive).
     #[serde(skip_serializing_if = "Option::is_none")]
-    valid_until: Option<Moment>,
+    valid_until: Option<JsonTime>,
     /// On the requested date, the item is no longer true (over) or not yet true (ahead). Omitted if it is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["over", "ahead"]))]
@@ -151,7 +153,7 @@ struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<DocumentPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<EpisodeOrigin>,
+    told_of: Option<EpisodeSpan>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
 }
@@ -219,8 +221,8 @@ impl Tool for MemorySearch {
             confidence: page.confidence.map(|confidence| confidence.value),
             note,
             time: page.time.map(|time| TimeMeant {
-                from: time.from.map(Moment),
-                until: time.until.map(Moment),
+                from: time.from.map(JsonTime),
+                until: time.until.map(JsonTime),
             }),
             mode: page.mode.as_str(),
             degraded: page.degraded,
@@ -270,14 +272,14 @@ impl ResultItem {
             theme: hit.item.theme,
             item_type: hit.item.item_type,
             content_snippet: hit.snippet.text,
-            created_at: Moment(hit.item.created_at),
+            created_at: JsonTime(hit.item.created_at),
             score: hit.score,
             source: hit.item.source,
             trust: hit.item.trust,
             agent: hit.item.agent,
             status: hit.item.status,
-            valid_from: hit.item.period.from.map(Moment),
-            valid_until: hit.item.period.until.map(Moment),
+            valid_from: hit.item.period.from.map(JsonTime),
+            valid_until: hit.item.period.until.map(JsonTime),
             holds: match hit.item.period.phase(day) {
                 PeriodPhase::Holds => None,
                 PeriodPhase::Over => Some("over"),
@@ -291,7 +293,7 @@ impl ResultItem {
             outdated: hit.item.replaced.outdated.into(),
             said_in: hit.item.turn,
             part_of: hit.item.part,
-            told_of: hit.item.span.map(EpisodeOrigin::from),
+            told_of: hit.item.span,
         }
     }
 }

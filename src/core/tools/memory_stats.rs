@@ -8,9 +8,9 @@ use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::entities;
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::memories::mentions::EntityType;
-use crate::memories::{self, ItemType};
+use crate::memories::{self, ItemType, ThemeCount};
 
 const THEMES_SHOWN_MAX: usize = 10;
 
@@ -37,7 +37,7 @@ pub struct StatsOutput {
     /// Largest count first.
     by_type: Vec<TypeCount>,
     /// The ten themes with the most items.
-    by_theme: Vec<ThemeItemCount>,
+    by_theme: Vec<ThemeCount>,
     /// Documents (files of memory_files).
     documents: usize,
     /// Episodes: summaries of sessions.
@@ -46,20 +46,14 @@ pub struct StatsOutput {
     turns: i64,
     vectors: VectorCounts,
     entities: Entities,
-    oldest: Option<Moment>,
-    newest: Option<Moment>,
+    oldest: Option<JsonTime>,
+    newest: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TypeCount {
     #[serde(rename = "type")]
     item_type: ItemType,
-    count: i64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ThemeItemCount {
-    theme: String,
     count: i64,
 }
 
@@ -110,10 +104,6 @@ impl Tool for MemoryStats {
         let documents = documents.await?.len();
         let types =
             stats.by_type.into_iter().map(|(item_type, count)| TypeCount { item_type, count });
-        let themes = stats
-            .by_theme
-            .into_iter()
-            .map(|theme| ThemeItemCount { theme: theme.slug, count: theme.active_count });
         Ok(StatsOutput {
             active: stats.active,
             archived: stats.archived,
@@ -122,7 +112,7 @@ impl Tool for MemoryStats {
             with_key: stats.with_key,
             expiring_soon: stats.expiring_soon,
             by_type: types.collect(),
-            by_theme: themes.take(THEMES_SHOWN_MAX).collect(),
+            by_theme: stats.by_theme.into_iter().take(THEMES_SHOWN_MAX).collect(),
             documents,
             episodes: stats.episodes,
             turns: stats.turns,
@@ -135,8 +125,8 @@ impl Tool for MemoryStats {
                     .collect(),
                 relations,
             },
-            oldest: stats.oldest.map(Moment),
-            newest: stats.newest.map(Moment),
+            oldest: stats.oldest.map(JsonTime),
+            newest: stats.newest.map(JsonTime),
         })
     }
 

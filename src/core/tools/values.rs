@@ -12,11 +12,10 @@ use crate::consolidation;
 use crate::db::{Db, UserId};
 use crate::entities::Relation;
 use crate::input::Invalid;
-use crate::json::Moment;
 use crate::memories::derived::Outdated;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
-    self, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance, ThemeSlug, Trust,
+    self, ItemKey, ItemSource, ItemType, MemoryError, Provenance, ThemeSlug, Trust,
 };
 use crate::texts::is_blank;
 
@@ -41,25 +40,6 @@ impl From<ToolItemType> for ItemType {
             ToolItemType::Summary => Self::Summary,
             ToolItemType::Other => Self::Other,
         }
-    }
-}
-
-/// The session and period that an episode summarizes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct EpisodeOrigin {
-    /// The agent's id of the session; null if the episode was imported.
-    session: Option<String>,
-    /// Id in the address of the session's page, `/sessions/{session_id}`.
-    session_id: Option<i64>,
-    from: Moment,
-    until: Moment,
-}
-
-impl From<EpisodeSpan> for EpisodeOrigin {
-    fn from(span: EpisodeSpan) -> Self {
-        let (session_id, session) = span.session.unzip();
-        Self { session, session_id, from: Moment(span.from), until: Moment(span.until) }
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::{ItemType, Status};
 
@@ -17,7 +17,7 @@ pub struct EventMessage {
     #[serde(rename = "type")]
     #[schemars(with = "FeedEventType")]
     event_type: &'static str,
-    at: Moment,
+    at: JsonTime,
     /// For `memory.*` events: the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventItem")]
@@ -109,7 +109,7 @@ impl EventMessage {
         Self {
             id: format!("evt_{}", event.id),
             event_type: FeedEventType::as_str(event.event_type),
-            at: Moment(event.at),
+            at: JsonTime(event.at),
             item,
             dream,
             job,
@@ -122,7 +122,7 @@ impl EventMessage {
         Self {
             id: format!("test_{unique}"),
             event_type: TEST,
-            at: Moment(now),
+            at: JsonTime(now),
             item: None,
             dream: None,
             job: None,

@@ -17,7 +17,7 @@ use crate::documents::{
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
-use crate::json::Moment;
+use crate::json::JsonTime;
 use crate::memories::projects::PLACE_CHARS_MAX;
 use crate::memories::{ProjectRef, Trust, projects};
 use crate::quota::estimate;
@@ -87,8 +87,8 @@ pub struct DocumentAnswer {
     /// The document's project. Omitted if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    created_at: Moment,
-    updated_at: Moment,
+    created_at: JsonTime,
+    updated_at: JsonTime,
     /// The team leader or the global pool that shares the document. It is read-only. Omitted for the user's own documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -131,8 +131,8 @@ impl DocumentAnswer {
             bytes: document.bytes,
             trust: document.trust,
             project: document.project.map(|project| project.name),
-            created_at: Moment(document.created_at),
-            updated_at: Moment(document.updated_at),
+            created_at: JsonTime(document.created_at),
+            updated_at: JsonTime(document.updated_at),
             memory_of: None,
             warnings: Vec::new(),
         }
