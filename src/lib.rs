@@ -40,7 +40,7 @@
 //! | [`replay`] | notes of what was erased, revoked or switched off, which a restore of an older backup repeats |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`], [`json`], [`texts`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · the form in which texts are compared, and edits of a part · metrics · what a panic may log · encrypted secrets |
+//! | [`config`], [`clock`], [`input`], [`json`], [`texts`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · how values are written in JSON · the form in which texts are compared, and edits of a part · metrics · what a panic may log · encrypted secrets |
 //!
 //! # Walkthrough: one add
 //!
