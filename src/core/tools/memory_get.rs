@@ -29,6 +29,7 @@ pub struct GetInput {
     at: Option<DateText>,
 }
 
+// Unlike a result of memory_search it says of most fields that they are null, and has the whole text.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
     id: i64,
