@@ -310,10 +310,10 @@ mod tests {
         let late = Some(LateSimilarity { likeness: 0.6, share: LATE_SHARE });
         let ranked =
             weighted(vec![with(candidate(1, Some(0.0), 0.0), |c| c.late = late)], Balance::Meaning);
-        assert_eq!(round(ranked[0].1.semantic_weight), 1.0);
+        assert_eq!(round(ranked[0].1.weights.semantic), 1.0);
         let words = with(candidate(1, Some(0.0), 1.0), |c| c.late = late);
         let ranked = weighted(vec![words], Balance::Meaning);
-        assert_eq!(round(ranked[0].1.lexical_weight), 0.15);
+        assert_eq!(round(ranked[0].1.weights.lexical), 0.15);
     }
 
     #[test]
@@ -327,8 +327,8 @@ mod tests {
         let ranked = weighted(union, Balance::Meaning);
         assert_eq!(ranked.iter().map(|(c, _)| c.id.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
         let why = ranked[0].1;
-        assert_eq!((why.semantic, why.semantic_weight, why.similarity()), (0.0, 0.0, 0.0));
-        assert_eq!(round(why.lexical_weight), round(0.35 + 0.65 * EXPECTED_OF_WORDS));
+        assert_eq!((why.semantic, why.weights.semantic, why.similarity()), (0.0, 0.0, 0.0));
+        assert_eq!(round(why.weights.lexical), round(0.35 + 0.65 * EXPECTED_OF_WORDS));
     }
 
     #[test]
