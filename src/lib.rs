@@ -40,7 +40,7 @@
 //! | [`replay`] | notes of what was erased, revoked or switched off, which a restore of an older backup repeats |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations and the SQL functions (`functions.rs`), transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `labels.rs` declares enums that are text columns; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`], [`texts`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · the form in which texts are compared, and edits of a part · metrics · what a panic may log · encrypted secrets |
+//! | [`config`], [`clock`], [`input`], [`json`], [`texts`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · how values are written in JSON · the form in which texts are compared, and edits of a part · metrics · what a panic may log · encrypted secrets |
 //!
 //! # Walkthrough: one add
 //!
@@ -147,7 +147,7 @@ pub mod wiring;
 
 pub use keepsake_core::{
     accounts, activity, backup, clock, config, consolidation, containment, db, documents,
-    embedding, entities, erasure, evaluation, export, input, jobs, languages, memories, metrics,
-    panics, postgres, providers, queue, quota, recall, redaction, replay, seal, search, services,
-    sessions, texts, tools, webhooks,
+    embedding, entities, erasure, evaluation, export, input, jobs, json, languages, memories,
+    metrics, panics, postgres, providers, queue, quota, recall, redaction, replay, seal, search,
+    services, sessions, texts, tools, webhooks,
 };

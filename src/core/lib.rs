@@ -16,6 +16,7 @@ pub mod evaluation;
 pub mod export;
 pub mod input;
 pub mod jobs;
+pub mod json;
 pub mod languages;
 pub mod memories;
 pub mod metrics;

@@ -283,7 +283,7 @@ async fn of_sessions(scope: &str) {
     let only = agent(&app, &shared, "only", scope).await;
     let tabs = json!({ "content": "Prefers tabs.", "type": "preference", "theme": "preferences",
                        "key": "indentation" });
-    let theirs = shared.call("memory_add", tabs).await["id"].as_i64().unwrap();
+    let theirs = shared.added(tabs).await;
     let words = "I prefer spaces over tabs, as Rolf Krause does.";
     let server = ChatServer::answering(move |_, _| {
         let spaces = "Prefers spaces over tabs.";

@@ -174,7 +174,7 @@ async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
         let why = page.hits[0].explanation;
         let round = |weight: f64| (weight * 100.0).round() / 100.0;
         assert!(first.is_none_or(|first| found(&page)[0] == first), "{balance:?}");
-        assert_eq!((round(why.semantic_weight), round(why.lexical_weight)), weights);
+        assert_eq!((round(why.weights.semantic), round(why.weights.lexical)), weights);
     }
     let refused = anna.refused("memory_search", json!({ "query": "x", "balance": "sums" })).await;
     assert_eq!((refused.0, &refused.1["code"]), (422, &json!("invalid_balance")));

@@ -92,7 +92,7 @@ async fn meaning_and_words_are_weighed_and_likeness_alone_does_not_outrank_a_rar
         let likeness = 0.65 * why.semantic_normalised + 0.35 * why.lexical;
         assert!((hit.score - likeness * why.likeness_scale - why.exact).abs() < 1e-12);
         assert!((why.semantic - 1.0 / (1.0 + why.distance.unwrap())).abs() < 1e-12);
-        assert_eq!((why.semantic_weight, why.lexical_weight), (0.65, 0.35));
+        assert_eq!((why.weights.semantic, why.weights.lexical), (0.65, 0.35));
         assert!(hit.is_near);
         assert_eq!(hit.matched_by_words(), hit.item.id.0 != near);
     }
@@ -152,7 +152,7 @@ async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
     let page = ask(&app, &anna, space, "kettle").await;
     assert_eq!(found(&page), [ready, waiting]);
     let why = page.hits[1].explanation;
-    assert_eq!((why.distance, why.semantic_weight), (None, 0.0));
+    assert_eq!((why.distance, why.weights.semantic), (None, 0.0));
     assert!(!page.hits[1].is_near && page.hits[1].score > 0.8);
 }
 
@@ -182,7 +182,7 @@ async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_
     let quiet = anna.add_to("quiet", "far away").await;
     app.clock.advance(Duration::days(10));
     let preference = json!({ "type": "preference", "content": "rather far", "theme": "loud" });
-    let preference = anna.call("memory_add", preference).await["id"].as_i64().unwrap();
+    let preference = anna.added(preference).await;
     let gone = anna.add_to("loud", "archived").await;
     let mut items = vec![(quiet, 85.0), (preference, 80.0), (gone, 75.0)];
     for n in 0..300 {

@@ -49,13 +49,13 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     let (app, anna) = (&place.app, &place.anna);
     app.drain(anna).await;
     let home = |content: &str| json!({ "type": "fact", "content": content, "key": "home" });
-    let porto = anna.call("memory_add", home("Lives in Porto.")).await["id"].as_i64().unwrap();
+    let porto = anna.added(home("Lives in Porto.")).await;
     let mut changes = Changes { app, user: anna.id, revision: 0 };
     changes.revision = changes.seen().await.1;
 
     app.drain(anna).await;
     changes.are("a vector", &[porto]).await;
-    let bern = anna.call("memory_add", home("Lives in Bern.")).await["id"].as_i64().unwrap();
+    let bern = anna.added(home("Lives in Bern.")).await;
     changes.are("an add that supersedes", &[porto, bern]).await;
     anna.find("Bern").await;
     anna.call("memory_get", json!({ "item_id": bern })).await;
@@ -77,7 +77,7 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     place.undo(basel).await;
     changes.are("undone", &[basel]).await;
     let short = json!({ "type": "fact", "content": "It rains.", "expires_in_days": 1 });
-    let rain = anna.call("memory_add", short).await["id"].as_i64().unwrap();
+    let rain = anna.added(short).await;
     changes.are("added", &[rain]).await;
     app.clock.advance(Duration::days(2));
     app.run_job("expire").await;

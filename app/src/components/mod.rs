@@ -53,7 +53,7 @@ pub use paste::Paste;
 pub use pick::{Choice, Pick};
 pub use progress::Progress;
 pub use renewal::Renewal;
-pub use score::{Score, ScoreParts, ScoreTable};
+pub use score::{Score, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
 pub use span::{Axis, SpanBar};

@@ -5,84 +5,9 @@
 use crate::search::Explanation;
 use leptos::prelude::*;
 
-/// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScoreParts {
-    /// The share of the query's words, by rarity; 0 to 1.
-    pub lexical: f64,
-    /// Meaning in common, 0 to 1.
-    pub semantic_normalised: f64,
-    /// By late interaction, token by token; `None` where the model gives no tokens.
-    pub late: Option<f64>,
-    /// How much of the meaning that is, 0 to 1.
-    pub late_share: f64,
-    /// Cosine distance, 0 to 2; `None` without a ready vector.
-    pub distance: Option<f64>,
-    pub words_matched: i64,
-    /// No word matched; the text was found as a substring.
-    pub is_substring: bool,
-    pub weight_semantic: f64,
-    pub weight_lexical: f64,
-    /// Added where it was said by whom the query names.
-    pub speaker: f64,
-    /// Added where it mentions what the query names.
-    pub entities: f64,
-    /// Added where it was said in the time that the query names, or near it.
-    pub time: f64,
-    /// Added for what the user said themselves, where other words are found too.
-    pub trust: f64,
-    /// Added for what was said just before and after it.
-    pub neighbours: f64,
-    /// Added for what has the query's rare words, or its numbers and codes.
-    pub exact: f64,
-    /// By which the sum is multiplied, so that no score is more than 1.
-    pub scale: f64,
-    /// By which the sum is multiplied too: 1, or less for a message, for what states nothing, or for what has faded.
-    pub factor: f64,
-}
-
-impl ScoreParts {
-    pub fn of(why: &Explanation) -> Self {
-        let factor = why.tier_weight * why.own_weight;
-        Self {
-            lexical: why.lexical,
-            late: why.late,
-            late_share: why.late_share,
-            semantic_normalised: why.semantic_normalised,
-            distance: why.distance,
-            words_matched: why.words_matched,
-            is_substring: why.is_substring,
-            weight_semantic: why.semantic_weight * why.likeness_scale,
-            weight_lexical: why.lexical_weight * why.likeness_scale,
-            speaker: why.speaker,
-            entities: why.entities,
-            time: why.time,
-            trust: why.trust,
-            neighbours: why.neighbours * why.likeness_scale,
-            exact: why.exact / (factor * why.scale),
-            scale: why.scale,
-            factor,
-        }
-    }
-}
-
-/// `score` is 0 to 1 within one answer. With `parts` it is a button that shows
-/// them; `id` keeps those of one page apart.
+/// A button that shows the parts of the score, which is 0 to 1 within one answer; `id` keeps those of one page apart.
 #[component]
-pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
-    let figures = view! {
-        <Bar value=score />
-        <span class="visually-hidden">"score "</span>
-        {format!("{score:.2}")}
-    };
-    let Some(parts) = parts else {
-        return view! {
-            <span class="score" title="How well it matches, compared with the other results">
-                {figures}
-            </span>
-        }
-        .into_any();
-    };
+pub fn Score(id: i64, score: f64, parts: Explanation) -> impl IntoView {
     let popover_id = format!("score-{id}");
     view! {
         <button
@@ -91,7 +16,9 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
             popovertarget=popover_id.clone()
             title="Score breakdown"
         >
-            {figures}
+            <Bar value=score />
+            <span class="visually-hidden">"score "</span>
+            {format!("{score:.2}")}
         </button>
         <div
             class="score-popover"
@@ -110,7 +37,7 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
 
 /// The sum, line by line, and what each line was made of.
 #[component]
-pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
+pub fn ScoreTable(score: f64, parts: Explanation) -> impl IntoView {
     let line = |name: &'static str, value: f64, weight: f64| {
         view! {
             <tr>
@@ -138,7 +65,8 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             }
         })
     };
-    let factor = parts.factor * parts.scale;
+    let (factor, likeness) =
+        (parts.tier_weight * parts.own_weight * parts.scale, parts.likeness_scale);
     view! {
         <table class="sum">
             <caption>"Score breakdown"</caption>
@@ -151,14 +79,14 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 </tr>
             </thead>
             <tbody>
-                {line("Semantic", parts.semantic_normalised, parts.weight_semantic)}
-                {line("Keyword", parts.lexical, parts.weight_lexical)}
+                {line("Semantic", parts.semantic_normalised, parts.weights.semantic * likeness)}
+                {line("Keyword", parts.lexical, parts.weights.lexical * likeness)}
                 {added("Speaker", parts.speaker)}
                 {added("Entities", parts.entities)}
                 {added("Time", parts.time)}
                 {added("Stated by you", parts.trust)}
-                {added("Neighbouring messages", parts.neighbours)}
-                {added("Exact words", parts.exact)}
+                {added("Neighbouring messages", parts.neighbours * likeness)}
+                {added("Exact words", parts.exact / factor)}
             </tbody>
             <tfoot>
                 <tr>
@@ -179,7 +107,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             {(parts.neighbours > 0.0).then(|| note("Neighbouring messages: a share of their scores."))}
             {(parts.exact > 0.0).then(|| note("Exact words: it has the query's rare words, numbers or codes."))}
             {(parts.scale < 1.0).then(|| note("Sums are divided by the largest, so that none exceeds 1."))}
-            {(parts.factor < 1.0).then(|| note("It counts less: it is a message, states nothing or has faded."))}
+            {(parts.tier_weight * parts.own_weight < 1.0).then(|| note("It counts less: it is a message, states nothing or has faded."))}
             {note("Semantic is 0 for unrelated texts and 1 for paraphrases.")}
             {note("Keyword is the share of the query's words.")}
             {note("Both weights are divided by the best result's sum of the two.")}
@@ -192,7 +120,7 @@ fn note(text: &'static str) -> impl IntoView {
     view! { <li>{text}</li> }
 }
 
-fn meaning_of(parts: &ScoreParts) -> String {
+fn meaning_of(parts: &Explanation) -> String {
     match (parts.distance, parts.late) {
         (Some(distance), Some(late)) => {
             let share = parts.late_share * 100.0;
@@ -205,7 +133,7 @@ fn meaning_of(parts: &ScoreParts) -> String {
     }
 }
 
-fn words_of(parts: &ScoreParts) -> String {
+fn words_of(parts: &Explanation) -> String {
     let found = match parts.words_matched {
         _ if parts.is_substring => "found inside a longer word".to_owned(),
         0 => return "Keyword: it has none of the query's words.".to_owned(),

@@ -294,20 +294,13 @@ pub(super) fn clean(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::clock::Zone;
+    use crate::consolidation::testing::extracted;
     use crate::memories::ItemType;
 
     const ONE: &str = r#"{"category":"profile","key":"name","value":"Anna","source":"user_explicit","source_context":"My name is Anna"}"#;
 
     fn one() -> ExtractedFact {
-        ExtractedFact {
-            category: Category::Profile,
-            key: ItemKey::parse("name").expect("valid").expect("a key"),
-            value: "Anna".to_owned(),
-            source: ItemSource::UserExplicit,
-            period: Period::default(),
-            of_project: None,
-            context: "My name is Anna".to_owned(),
-        }
+        extracted("name", "Anna", "My name is Anna")
     }
 
     #[test]

@@ -360,20 +360,10 @@ fn best_sentence(text: &str, wanted: &HashSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consolidation::category::Category;
-    use crate::consolidation::testing::{call, message, result};
-    use crate::memories::ItemKey;
+    use crate::consolidation::testing::{call, extracted, message, result};
 
     fn fact(value: &str, context: &str) -> ExtractedFact {
-        ExtractedFact {
-            category: Category::Profile,
-            key: ItemKey::parse("key").expect("valid").expect("a key"),
-            value: value.to_owned(),
-            source: ItemSource::UserExplicit,
-            period: crate::memories::Period::default(),
-            of_project: None,
-            context: context.to_owned(),
-        }
+        extracted("key", value, context)
     }
 
     fn look(fact: &ExtractedFact, messages: &[StoredMessage]) -> FactSource {

@@ -264,7 +264,8 @@ mod tests {
     use crate::consolidation::AskLimits;
     use crate::consolidation::comparison;
     use crate::consolidation::keeping::PAIRS_MAX;
-    use crate::consolidation::summary::facts::{PromptFact, ask as summary_ask, within_bounds};
+    use crate::consolidation::summary::facts::{ask as summary_ask, within_bounds};
+    use crate::consolidation::testing::prompt_fact;
     use crate::consolidation::transcript::WINDOW_CHARS_MAX;
     use crate::memories::{learned, projects};
     use crate::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
@@ -383,7 +384,7 @@ mod tests {
             project: Some(text(projects::NAME_CHARS_MAX)),
         };
         let pair = (text(2_000), text(2_000));
-        let facts: Vec<_> = (0..200).map(|n| fact(n, &text(60))).collect();
+        let facts: Vec<_> = (0..200).map(|n| prompt_fact(n, "general", &text(60))).collect();
         for ask in [
             extraction(&text(WINDOW_CHARS_MAX), &context, DATE, true, true),
             comparison::ask(&vec![pair; PAIRS_MAX]),
@@ -400,18 +401,6 @@ mod tests {
             };
             let tokens = request.estimated_tokens_max() as i64;
             assert!(tokens <= CAP_TOKENS_MIN, "{tokens}");
-        }
-    }
-
-    fn fact(id: i64, content: &str) -> PromptFact {
-        PromptFact {
-            id: crate::memories::ItemId(id),
-            theme: "general".to_owned(),
-            key: None,
-            trust: crate::memories::Trust::Agent,
-            agent: None,
-            is_persons: true,
-            content: content.to_owned(),
         }
     }
 

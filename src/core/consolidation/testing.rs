@@ -1,8 +1,37 @@
-//! Messages for the tests of this module.
+//! Messages and facts for the tests of this module.
 
 use time::OffsetDateTime;
 
+use super::category::Category;
+use super::facts::ExtractedFact;
+use super::summary::facts::PromptFact;
+use crate::memories::{ItemId, ItemKey, ItemSource, Period, Trust};
 use crate::sessions::{MessageRole, StoredMessage, ToolCall};
+
+/// Said by the user, as the context quotes it.
+pub fn extracted(key: &str, value: &str, context: &str) -> ExtractedFact {
+    ExtractedFact {
+        category: Category::Profile,
+        key: ItemKey::parse(key).expect("valid").expect("a key"),
+        value: value.to_owned(),
+        source: ItemSource::UserExplicit,
+        period: Period::default(),
+        of_project: None,
+        context: context.to_owned(),
+    }
+}
+
+pub fn prompt_fact(id: i64, theme: &str, content: &str) -> PromptFact {
+    PromptFact {
+        id: ItemId(id),
+        theme: theme.to_owned(),
+        key: None,
+        trust: Trust::Agent,
+        agent: None,
+        is_persons: true,
+        content: content.to_owned(),
+    }
+}
 
 pub fn message(position: i32, role: MessageRole, content: &str) -> StoredMessage {
     StoredMessage {

@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use time::OffsetDateTime;
 
 use super::Vector;
 use super::tokens::QueryTokens;
 use crate::db::labels;
+use crate::json::json_labels;
 use crate::providers::ProviderType;
 use crate::providers::settings::SpaceSettings;
 
@@ -144,21 +147,31 @@ labels! {
     }
 }
 
+json_labels!(
+    EmbeddingState: EmbeddingState::ALL,
+    "Embedding state. pending: not computed yet; ready: semantic search finds the item; error: it could not be computed; off: no embedding provider. Keyword search finds the item in every state."
+);
+
 impl EmbeddingState {
     pub const FILTERS: [Self; 3] = [Self::Pending, Self::Ready, Self::Error];
 }
 
-/// The state of one item's embeddings.
-#[derive(Clone, Debug)]
+// The state of one item's embeddings; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ItemEmbedding {
     pub state: EmbeddingState,
+    /// Why there is no embedding, in a sentence.
     pub error: Option<String>,
     /// Number of passages, and of those with an embedding.
+    #[serde(skip)]
     pub passages: i64,
+    #[serde(skip)]
     pub passages_ready: i64,
+    #[schemars(with = "Option<String>")]
     pub provider_type: Option<ProviderType>,
     pub model: Option<String>,
     pub dimensions: Option<i32>,
+    #[serde(skip)]
     pub updated_at: Option<OffsetDateTime>,
 }
 

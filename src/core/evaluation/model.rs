@@ -3,7 +3,6 @@
 use time::OffsetDateTime;
 
 use super::score::CUTOFFS;
-use crate::db::labels;
 use crate::embedding::model::Space;
 use crate::providers::ProviderType;
 

@@ -116,7 +116,7 @@ pub struct EmbeddingSettingsLine {
     pub pause_ms: i32,
 }
 
-/// An import needs `type` and `content` only.
+/// An item with names instead of ids, unchecked when it is read. An import needs `type` and `content` only.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ItemLine {
     pub id: Option<i64>,

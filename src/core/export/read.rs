@@ -135,7 +135,7 @@ pub struct ThemeRecord {
     pub created_at: OffsetDateTime,
 }
 
-/// An item as it was at its origin.
+/// An item as it was at its origin: a checked [`ItemLine`], with the ids and names of the file.
 #[derive(Clone, Debug)]
 pub struct ItemRecord {
     /// Its id there.

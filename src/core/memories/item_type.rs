@@ -2,6 +2,7 @@
 
 use crate::db::labels;
 use crate::input::Invalid;
+use crate::json::json_labels;
 
 labels! {
     pub enum ItemType {
@@ -20,6 +21,8 @@ labels! {
         Episode = "episode",
     }
 }
+
+json_labels!(ItemType: ItemType::ALL);
 
 impl ItemType {
     /// The types that callers can add.

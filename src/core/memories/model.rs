@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
@@ -15,6 +17,7 @@ use super::trust::{Holder, Newcomer, Trust};
 use crate::accounts::AgentId;
 use crate::db::labels;
 use crate::input::{Invalid, check_text, required_text};
+use crate::json::json_labels;
 use crate::texts::{comparable, is_same};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
@@ -28,7 +31,9 @@ pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 /// The theme of an item added without one (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, sqlx::Type,
+)]
 #[sqlx(transparent)]
 pub struct ItemId(pub i64);
 
@@ -44,6 +49,8 @@ labels! {
         Archived = "archived",
     }
 }
+
+json_labels!(Status: Status::ALL);
 
 impl Status {
     /// The effective status: an active item past its expiry counts as archived.
@@ -403,21 +410,29 @@ impl ThemeNames {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MemoryTheme {
+    /// Value for `theme` of the other tools.
     pub slug: String,
+    /// Display name.
     pub display_name: String,
-    /// Empty if none was set.
+    /// What belongs in the theme; empty if not described.
     pub description: String,
-    /// Name of the agent that wrote the description.
+    /// The agent that wrote the description. Omitted if the user wrote it, or there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub described_by: Option<String>,
+    /// Number of active items.
+    #[schemars(range(min = 0))]
     pub active_count: i64,
 }
 
-/// A theme's slug and its number of active items.
-#[derive(Clone, Debug)]
+// A theme's slug and its number of active items; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ThemeCount {
+    #[serde(rename = "theme")]
     pub slug: String,
+    #[serde(rename = "count")]
     pub active_count: i64,
 }
 

@@ -1,20 +1,30 @@
 //! Where a source that is not an item comes from: its document, or its session.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use time::OffsetDateTime;
 
-/// The part of a session that an episode summarizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::json::JsonTime;
+
+/// The session and period that an episode summarizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct EpisodeSpan {
-    /// The session's id, and the agent's id of it; `None` if it was imported.
-    pub session: Option<(i64, String)>,
-    /// Start and end of the conversation.
+    /// The agent's id of the session; null if the episode was imported.
+    pub session: Option<String>,
+    /// Id in the address of the session's page, `/sessions/{session_id}`.
+    pub session_id: Option<i64>,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "JsonTime")]
     pub from: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "JsonTime")]
     pub until: OffsetDateTime,
 }
 
 impl EpisodeSpan {
     pub fn without_session(self) -> Self {
-        Self { session: None, ..self }
+        Self { session: None, session_id: None, ..self }
     }
 
     pub(crate) fn of(
@@ -22,16 +32,21 @@ impl EpisodeSpan {
         span: (Option<OffsetDateTime>, Option<OffsetDateTime>),
     ) -> Option<Self> {
         let (from, until) = span.0.zip(span.1)?;
-        Some(Self { session, from, until })
+        let (session_id, session) = session.unzip();
+        Some(Self { session, session_id, from, until })
     }
 }
 
-/// A document part's position.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Place of a part within its document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct DocumentPart {
+    #[serde(skip)]
     pub document: i64,
+    /// Path of the document; memory_files knows it as /memories/{path}.
     pub path: String,
-    /// First and last line, inclusive, from 1.
+    /// First and last line, counted from 1.
+    #[schemars(with = "[i32; 2]")]
     pub lines: (i32, i32),
 }
 
@@ -42,16 +57,18 @@ impl DocumentPart {
     }
 }
 
-/// A turn's position in its session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Session and message of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TurnPosition {
-    pub session_id: i64,
     /// The agent's id of the session.
     pub session: String,
-    /// The message's position in the session.
-    pub position: i32,
+    /// Id in the address of the session's page, `/sessions/{session_id}`.
+    pub session_id: i64,
     /// The sender's id of the message.
     pub message: String,
-    /// `user` or `assistant`
+    /// Position of the message in the session, from 1.
+    pub position: i32,
+    #[schemars(extend("enum" = ["user", "assistant"]))]
     pub role: String,
 }

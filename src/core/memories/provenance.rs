@@ -8,6 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::trust::Trust;
 use crate::db::labels;
 use crate::input::{Invalid, check_text};
+use crate::json::json_labels;
 use crate::texts::is_ignored;
 
 pub const KEY_CHARS_MAX: usize = 128;
@@ -114,6 +115,8 @@ labels! {
         Derived = "derived",
     }
 }
+
+json_labels!(ItemSource: ItemSource::NAMED);
 
 impl ItemSource {
     /// The sources that callers can name; [`ItemSource::Agent`] is the default.

@@ -4,6 +4,7 @@
 use time::OffsetDateTime;
 
 use crate::db::labels;
+use crate::json::json_labels;
 
 labels! {
     /// From least to most trusted. A derived memory has the lowest trust of its sources.
@@ -43,6 +44,8 @@ impl Trust {
         self.rank() < other.rank()
     }
 }
+
+json_labels!(Trust: [Trust::User, Trust::Agent, Trust::Tool, Trust::External]);
 
 /// An active item, when another one contradicts it.
 #[derive(Clone, Copy, Debug)]

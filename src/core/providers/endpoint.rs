@@ -7,6 +7,7 @@ use url::{Host, Url};
 
 use crate::db::labels;
 use crate::input::Invalid;
+use crate::json::json_labels;
 
 /// Maximum characters of an endpoint's address.
 pub const MAX_URL_CHARS: usize = 2_000;
@@ -32,6 +33,8 @@ labels! {
         Builtin = "builtin",
     }
 }
+
+json_labels!(ProviderType: ProviderType::ALL);
 
 impl ProviderType {
     pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {

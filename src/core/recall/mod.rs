@@ -9,8 +9,9 @@ mod store;
 mod trivial;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
@@ -18,6 +19,7 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::clock::Zone;
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId, labels};
+use crate::json::JsonTime;
 use crate::languages::is_dense;
 use crate::memories::period::PeriodPhase;
 use crate::memories::projects::MeantProjects;
@@ -83,22 +85,30 @@ labels! {
     }
 }
 
-/// A memory or an episode in the result.
-#[derive(Clone, Debug)]
+// A memory or an episode in the result; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GivenItem {
     pub id: ItemId,
+    #[serde(rename = "type")]
     pub item_type: ItemType,
+    /// The theme's slug; null for an episode.
     pub theme: Option<String>,
     pub text: String,
-    pub source: String,
-    pub trust: Trust,
-    pub at: OffsetDateTime,
-    /// 0 to 1
+    /// Relevance, 0 to 1. Comparable between answers, unlike the score of memory_search.
+    #[schemars(range(min = 0, max = 1))]
     pub relevance: f64,
-    /// Name of the project it was learned of; `None`: it is about the person.
+    /// Start of validity, or when it was stated.
+    pub at: JsonTime,
+    /// How the information was obtained.
+    pub source: String,
+    /// Trust class: who stated it.
+    pub trust: Trust,
+    /// The project that the item belongs to. Omitted if it is about the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Display name of the lent memory it is from; `None`: the viewer's own.
-    pub memory_of: Option<Arc<str>>,
+    /// The team leader or the global pool that shares the item. Omitted for the user's own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_of: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -398,10 +408,10 @@ fn choose(
             text: with_key(source.key.as_deref(), &source.text).into_owned(),
             source: source.source,
             trust: source.trust,
-            at: source.at,
+            at: JsonTime(source.at),
             relevance,
             project: source.project,
-            memory_of: source.memory_of,
+            memory_of: source.memory_of.map(|name| name.to_string()),
         });
     }
     let reason = told.is_empty().then_some(reason);

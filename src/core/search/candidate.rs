@@ -98,7 +98,7 @@ pub struct LateSimilarity {
     pub share: f64,
 }
 
-/// The data of a hit.
+/// The data of a hit: less than a [`MemoryItem`](crate::memories::model::MemoryItem), because each search reads it.
 #[derive(Clone, Debug)]
 pub struct FoundItem {
     pub id: ItemId,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::arms::neighbours::STEPS_MAX;
 use super::candidate::CandidateSignals;
+use super::explanation::{Explanation, SignalWeights};
 use super::query::Balance;
 use crate::memories::ItemId;
 
@@ -45,60 +46,6 @@ pub const OUT_OF_TIME_WEIGHT: f64 = 0.5;
 pub const OWN_WEIGHT: f64 = 1.2;
 /// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
-
-/// Why a hit has its rank (`explain: true`). The score is `scale · tier_weight · own_weight · (likeness_scale ·
-/// (semantic_weight · semantic_normalised + lexical_weight · lexical + neighbours) + speaker + entities + time + trust) +
-/// exact + replaces`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Explanation {
-    /// Cosine distance of the nearest passage, 0 to 2; `None` without a ready embedding of the item or of the query.
-    pub distance: Option<f64>,
-    /// `1 / (1 + distance)`; 0 without a distance.
-    pub semantic: f64,
-    /// By late interaction, 0 to about 0.8; `None` if the model returns no tokens, or for a text of several passages.
-    pub late: Option<f64>,
-    /// Late interaction's share of the meaning, 0 to 1.
-    pub late_share: f64,
-    /// Meaning in common, 0 (as unrelated texts) to 1 (as paraphrases): how far the cosine stands out from those of all
-    /// texts, and `late`, mixed by `late_share`.
-    pub semantic_normalised: f64,
-    /// The share of the query's words, weighted by rarity; 0 to 1.
-    pub lexical: f64,
-    /// Number of the query's words that match.
-    pub words_matched: i64,
-    /// No word matches; the text contains a part of the query.
-    pub is_substring: bool,
-    /// By the query's [`Balance`] and whether it asks for rare words; 1 if no word of it occurs, 0 without a distance.
-    pub semantic_weight: f64,
-    /// `1 − semantic_weight`; without a distance, less than 1 by what is expected of the meaning.
-    pub lexical_weight: f64,
-    /// [`SPEAKER_WEIGHT`] if it was said by a person that the query names, else 0.
-    pub speaker: f64,
-    /// Up to [`ENTITY_WEIGHT`], by the share of the query's entities that it mentions.
-    pub entities: f64,
-    /// Up to [`TIME_WEIGHT`], by closeness to the time that is asked about.
-    pub time: f64,
-    /// [`USER_WEIGHT`] if it is the user's own statement and not all candidates are, else 0.
-    pub trust: f64,
-    /// Added by its neighbours in the conversation.
-    pub neighbours: f64,
-    /// The inverse of the highest likeness: meaning, words and neighbours.
-    pub likeness_scale: f64,
-    /// Lifts a text with all rare words of the query above those that are only like it (if the query is a sentence, not above
-    /// what is much nearer), and one with more of the query's identifiers above all others.
-    pub exact: f64,
-    /// Lifts what replaced something to the text that still says it.
-    pub replaces: f64,
-    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing, and
-    /// [`OUT_OF_TIME_WEIGHT`] if it is over or has not begun, and [`CandidateSignals::project_weight`].
-    pub tier_weight: f64,
-    /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
-    pub own_weight: f64,
-    /// 0 to 1, no part of the score ([`super::relevance`]).
-    pub relevance: f64,
-    /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
-    pub scale: f64,
-}
 
 impl CandidateSignals {
     /// See [`Explanation::own_weight`].
@@ -144,9 +91,11 @@ impl Explanation {
             }
         };
         let meaning = candidate.meaning();
-        let (semantic_weight, lexical_weight) = match meaning {
-            Some(_) => (1.0 - words, words),
-            None => (0.0, words + (1.0 - words) * EXPECTED_OF_WORDS),
+        let weights = match meaning {
+            Some(_) => SignalWeights { semantic: 1.0 - words, lexical: words },
+            None => {
+                SignalWeights { semantic: 0.0, lexical: words + (1.0 - words) * EXPECTED_OF_WORDS }
+            }
         };
         Self {
             distance: candidate.distance,
@@ -155,47 +104,19 @@ impl Explanation {
             late_share: candidate.late.map_or(0.0, |late| late.share),
             semantic_normalised: meaning.unwrap_or_default(),
             lexical: candidate.lexical,
+            lexical_normalised: candidate.lexical,
             words_matched: candidate.words_matched,
             is_substring: candidate.is_substring,
-            semantic_weight,
-            lexical_weight,
+            weights,
             speaker: if candidate.is_of_named { SPEAKER_WEIGHT } else { 0.0 },
             entities: ENTITY_WEIGHT * candidate.entities,
             time: TIME_WEIGHT * candidate.time,
-            trust: 0.0,
-            neighbours: 0.0,
             likeness_scale: 1.0,
-            exact: 0.0,
-            replaces: 0.0,
             tier_weight: candidate.tier_weight(),
             own_weight: candidate.own_weight(),
-            relevance: 0.0,
             scale: 1.0,
+            ..Self::default()
         }
-    }
-
-    pub fn score(&self) -> f64 {
-        self.likeness() + self.beside() + self.exact + self.replaces
-    }
-
-    /// Meaning and words in common.
-    fn signals(&self) -> f64 {
-        self.semantic_weight * self.semantic_normalised + self.lexical_weight * self.lexical
-    }
-
-    fn likeness(&self) -> f64 {
-        let signals = self.likeness_scale * (self.signals() + self.neighbours);
-        self.scale * self.tier_weight * self.own_weight * signals
-    }
-
-    fn beside(&self) -> f64 {
-        let sum = self.speaker + self.entities + self.time + self.trust;
-        self.scale * self.tier_weight * self.own_weight * sum
-    }
-
-    /// Cosine similarity; 0 without a ready embedding.
-    pub fn similarity(&self) -> f64 {
-        self.distance.map_or(0.0, |distance| 1.0 - distance)
     }
 }
 
@@ -245,7 +166,8 @@ fn divide_by_best(ranked: &mut [(CandidateSignals, Explanation)]) {
     }
 }
 
-/// See [`Explanation::exact`]. A text that states nothing is not lifted.
+/// Lifts a text with all rare words of the query above those that are only like it (if the query is a sentence, not above what
+/// is much nearer), and one with more of the query's identifiers above all others. A text that states nothing is not lifted.
 fn lift_exact(ranked: &mut [(CandidateSignals, Explanation)]) {
     let is_lifted = |candidate: &CandidateSignals| candidate.has_rare && !candidate.is_chatter;
     let others = ranked.iter().filter(|(candidate, _)| !is_lifted(candidate));
@@ -388,10 +310,10 @@ mod tests {
         let late = Some(LateSimilarity { likeness: 0.6, share: LATE_SHARE });
         let ranked =
             weighted(vec![with(candidate(1, Some(0.0), 0.0), |c| c.late = late)], Balance::Meaning);
-        assert_eq!(round(ranked[0].1.semantic_weight), 1.0);
+        assert_eq!(round(ranked[0].1.weights.semantic), 1.0);
         let words = with(candidate(1, Some(0.0), 1.0), |c| c.late = late);
         let ranked = weighted(vec![words], Balance::Meaning);
-        assert_eq!(round(ranked[0].1.lexical_weight), 0.15);
+        assert_eq!(round(ranked[0].1.weights.lexical), 0.15);
     }
 
     #[test]
@@ -405,8 +327,8 @@ mod tests {
         let ranked = weighted(union, Balance::Meaning);
         assert_eq!(ranked.iter().map(|(c, _)| c.id.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
         let why = ranked[0].1;
-        assert_eq!((why.semantic, why.semantic_weight, why.similarity()), (0.0, 0.0, 0.0));
-        assert_eq!(round(why.lexical_weight), round(0.35 + 0.65 * EXPECTED_OF_WORDS));
+        assert_eq!((why.semantic, why.weights.semantic, why.similarity()), (0.0, 0.0, 0.0));
+        assert_eq!(round(why.weights.lexical), round(0.35 + 0.65 * EXPECTED_OF_WORDS));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The time that a question names may be misread. It ranks, and never hides: what is best without it stays among the first.
 
 use super::candidate::CandidateSignals;
-use super::fuse::{self, Explanation};
+use super::explanation::Explanation;
+use super::fuse;
 use super::query::{Balance, RESULTS_DEFAULT};
 use crate::memories::ItemId;
 

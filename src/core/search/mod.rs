@@ -6,6 +6,7 @@ pub mod arms;
 pub mod asks;
 mod candidate;
 mod closer;
+mod explanation;
 pub mod fuse;
 mod kept;
 mod lent;
@@ -30,7 +31,7 @@ use sqlx::PgConnection;
 use tracing::Instrument;
 
 pub use candidate::{CandidateSignals, FoundItem};
-pub use fuse::Explanation;
+pub use explanation::Explanation;
 pub use lent::LentFound;
 pub use page::{Hit, Mode, ResultPage};
 use query::Ingredients;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::candidate::FoundItem;
-use super::fuse::Explanation;
+use super::explanation::Explanation;
 use super::relevance::Confidence;
 use super::snippet::Snippet;
 use crate::db::labels;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 
 use super::candidate::{CandidateSignals, FoundItem};
-use super::fuse::{self, Explanation};
+use super::explanation::Explanation;
+use super::fuse;
 use super::query::{Cursor, SearchQuery};
 use super::reader::IndexRequest;
 use super::replaced::{self, RankedCandidates};

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::candidate::{CandidateSignals, FoundItem, ReplacedText};
-use super::fuse::Explanation;
+use super::explanation::Explanation;
 use super::query::{Filters, SearchQuery};
 use super::{Hit, LentFound, Search, WeighedTerms, snippet};
 use crate::accounts::UserId;

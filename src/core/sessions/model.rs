@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 
 use super::message::{MessageRole, ToolCall};
 use crate::db::{UserId, labels};
+use crate::json::JsonTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(transparent)]
@@ -78,20 +79,27 @@ pub struct AgentSession {
     pub extraction: Option<SessionExtraction>,
 }
 
-/// A stored message.
-#[derive(Clone, Debug)]
+// A stored message; its schema has no description.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StoredMessage {
-    /// 1, 2, … in the order of arrival.
+    /// Position in the session, from 1, in order of arrival.
+    #[schemars(range(min = 1))]
     pub position: i32,
+    /// The sender's id of the message.
+    #[serde(rename = "id")]
     pub external_id: String,
     pub role: MessageRole,
-    /// Empty for a message with tool calls only.
+    // Empty for a message with tool calls only.
     pub content: String,
     pub tool_calls: Vec<ToolCall>,
     pub tool_call_id: Option<String>,
-    /// The sender's time.
+    /// When the message was written, as stated by the sender; null if not stated.
+    #[serde(rename = "created_at", with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<JsonTime>")]
     pub sent_at: Option<OffsetDateTime>,
-    /// When it was received.
+    /// When the server received it.
+    #[serde(rename = "received_at", with = "time::serde::rfc3339")]
+    #[schemars(with = "JsonTime")]
     pub created_at: OffsetDateTime,
 }
 

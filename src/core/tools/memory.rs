@@ -10,14 +10,14 @@ use super::memory_add::MemoryAdd;
 use super::memory_forget::MemoryForget;
 use super::memory_search::MemorySearch;
 use super::project::ProjectInput;
-use super::values::{ToolSource, WholeNumber};
+use super::values::WholeNumber;
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::{Invalid, sentence};
-use crate::memories::ItemId;
 use crate::memories::derived::Outdated;
 use crate::memories::provenance::{CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX};
+use crate::memories::{ItemId, ItemSource};
 use crate::search::query::RESULTS_MAX;
 use crate::texts::is_blank;
 
@@ -50,7 +50,7 @@ pub struct MemoryInput {
     /// Project that it is about.
     project: Option<ProjectInput>,
     /// save: how you know it.
-    source: Option<ToolSource>,
+    source: Option<ItemSource>,
     /// save: percent; default by source.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,

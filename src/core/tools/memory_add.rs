@@ -5,13 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::project::{ProjectInput, known_project, project_of};
-use super::values::{
-    DateText, ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said,
-    provenance, zone_of,
-};
+use super::values::{DateText, ToolItemType, WholeNumber, check_said, provenance, zone_of};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::embedding::EmbeddingState;
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
@@ -42,7 +40,7 @@ pub struct AddInput {
     #[schemars(length(max = KEY_CHARS_MAX))]
     key: Option<String>,
     /// How you know it.
-    source: Option<ToolSource>,
+    source: Option<ItemSource>,
     /// Percent; default by source, 30 to 95.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,
@@ -64,11 +62,10 @@ pub struct AddInput {
 pub struct AddOutput {
     id: i64,
     /// archived: an existing item of the key was kept instead (`put_aside_for`).
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
-    embedding: ToolEmbeddingState,
+    status: Status,
+    embedding: EmbeddingState,
     /// Trust class. Items from tools or web pages never replace items from the user or an agent.
-    trust: ToolTrust,
+    trust: Trust,
     /// The same text was already active in its theme. `id` is the existing item, which takes over the new tags and expiry.
     duplicate: bool,
     /// Id of the item that it replaced: the corrected item, or the one with the same key and period. That item is archived.
@@ -113,9 +110,9 @@ impl AddOutput {
         };
         Self {
             id: added.id.0,
-            status: status.as_str(),
-            embedding: added.embedding.into(),
-            trust: added.trust.into(),
+            status,
+            embedding: added.embedding,
+            trust: added.trust,
             put_aside_for: added.put_aside_for.map(|id| id.0),
             note,
             duplicate: added.duplicate,

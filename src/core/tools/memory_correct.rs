@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::memory_add::AddOutput;
 use super::project::ProjectInput;
 use super::values::{
-    DateText, ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key,
-    theme_filter, zone_of,
+    DateText, ToolItemType, WholeNumber, check_said, provenance, required_key, theme_filter,
+    zone_of,
 };
 use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
@@ -20,8 +20,8 @@ use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
 use crate::memories::{
-    self, Correction, CorrectionTarget, Day, Expiry, ItemId, ItemKey, ItemType, MemoryError,
-    Period, ThemeSlug,
+    self, Correction, CorrectionTarget, Day, Expiry, ItemId, ItemKey, ItemSource, ItemType,
+    MemoryError, Period, ThemeSlug,
 };
 
 pub struct MemoryCorrect;
@@ -49,7 +49,7 @@ pub struct CorrectInput {
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
     /// How you know it.
-    source: Option<ToolSource>,
+    source: Option<ItemSource>,
     /// Percent; default by source.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<WholeNumber>,

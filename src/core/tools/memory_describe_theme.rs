@@ -4,14 +4,13 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::memory_list_themes::ListedTheme;
 use super::values::given;
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::required_text;
-use crate::memories;
 use crate::memories::model::{DESCRIPTION_CHARS_MAX, THEME_CHARS_MAX, ThemeNames};
+use crate::memories::{self, MemoryTheme};
 
 pub struct MemoryDescribeTheme;
 
@@ -38,26 +37,24 @@ impl Tool for MemoryDescribeTheme {
         Example: {\"theme\": \"home-lab\", \"description\": \"Servers and devices at home.\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = DescribeThemeInput;
-    type Output = ListedTheme;
+    type Output = MemoryTheme;
 
     async fn run(
         context: &Services,
         call: &RunningCall,
         input: DescribeThemeInput,
-    ) -> Result<ListedTheme, ToolError> {
+    ) -> Result<MemoryTheme, ToolError> {
         let theme = required_text("theme", &input.theme, THEME_CHARS_MAX)?;
         let names = ThemeNames::parse(given(&input.display_name), input.description.as_deref())?;
         let slug = memories::find_theme(&context.db, call.viewer.user_id, theme).await?;
-        let theme =
-            memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?;
-        Ok(theme.into())
+        Ok(memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?)
     }
 
     fn not_stored(_input: &DescribeThemeInput) -> &'static [&'static str] {
         &["theme"]
     }
 
-    fn touched(_output: &ListedTheme) -> Vec<i64> {
+    fn touched(_output: &MemoryTheme) -> Vec<i64> {
         Vec::new()
     }
 }

@@ -5,17 +5,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{
-    DateText, FoundType, RelationOut, ToolEntityType, ToolTrust, WholeNumber, time_zone,
-};
+use super::values::{DateText, RelationOut, WholeNumber, time_zone};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::clock::Zone;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
+use crate::json::JsonTime;
+use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
-use crate::memories::{Day, with_key};
+use crate::memories::{Day, ItemType, Trust, with_key};
 use crate::search::FoundItem;
 
 pub struct MemoryEntity;
@@ -45,7 +45,7 @@ pub struct EntityOutput {
     id: i64,
     name: String,
     #[serde(rename = "type")]
-    entity_type: ToolEntityType,
+    entity_type: EntityType,
     /// The entity is the user.
     is_user: bool,
     /// Description in one or two sentences, written from its memories; null if there is none yet, or for a past date.
@@ -60,12 +60,8 @@ pub struct EntityOutput {
     items: Vec<EntityItem>,
     /// Number of memories that mention the entity.
     mentions: i64,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    first_seen: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    last_seen: Option<OffsetDateTime>,
+    first_seen: Option<JsonTime>,
+    last_seen: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -73,13 +69,11 @@ pub struct EntityOutput {
 struct EntityItem {
     id: i64,
     #[serde(rename = "type")]
-    item_type: FoundType,
+    item_type: ItemType,
     /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
-    trust: ToolTrust,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    created_at: OffsetDateTime,
+    trust: Trust,
+    created_at: JsonTime,
 }
 
 #[async_trait]
@@ -136,15 +130,15 @@ impl EntityOutput {
             id: entity.id.0,
             aliases: names.into_iter().map(|alias| alias.name).filter(own).collect(),
             name: entity.name.clone(),
-            entity_type: entity.entity_type.into(),
+            entity_type: entity.entity_type,
             is_user: entity.is_user,
             summary: entity.summary,
             relations: told(current),
             changed: told(changed),
             items: sources.into_iter().map(EntityItem::from).collect(),
             mentions: entity.mentions,
-            first_seen: entity.first_seen,
-            last_seen: entity.last_seen,
+            first_seen: entity.first_seen.map(JsonTime),
+            last_seen: entity.last_seen.map(JsonTime),
         }
     }
 }
@@ -155,13 +149,13 @@ impl From<FoundItem> for EntityItem {
         let cut = told.char_indices().nth(SNIPPET_CHARS);
         Self {
             id: item.id.0,
-            item_type: item.item_type.into(),
+            item_type: item.item_type,
             content_snippet: match cut {
                 Some((at, _)) => format!("{}…", told[..at].trim_end()),
                 None => told.into_owned(),
             },
-            trust: item.trust.into(),
-            created_at: item.created_at,
+            trust: item.trust,
+            created_at: JsonTime(item.created_at),
         }
     }
 }

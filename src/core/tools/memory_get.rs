@@ -5,16 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
-use super::values::{
-    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolEmbeddingState, ToolTrust,
-    TurnOrigin, WholeNumber, zone_of,
-};
+use super::values::{DateText, OutdatedText, WholeNumber, zone_of};
 use super::{Services, Tool, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
-use crate::memories::{self, Day, ItemDetails, ItemId, MemoryError};
+use crate::embedding::ItemEmbedding;
+use crate::json::JsonTime;
+use crate::memories::{
+    self, Day, DocumentPart, EpisodeSpan, ItemDetails, ItemId, ItemType, MemoryError, Status,
+    Trust, TurnPosition,
+};
 
 pub struct MemoryGet;
 
@@ -28,23 +29,23 @@ pub struct GetInput {
     at: Option<DateText>,
 }
 
+// Unlike a result of memory_search it says of most fields that they are null, and has the whole text.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
     id: i64,
     /// The theme's slug; null for a turn, an episode or a part of a document.
     theme: Option<String>,
     #[serde(rename = "type")]
-    item_type: FoundType,
+    item_type: ItemType,
     /// The item's key, if it has one: the name of a fact, unique within its theme.
     key: Option<String>,
     content: String,
     tags: Vec<String>,
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
+    status: Status,
     /// How the information was obtained.
     source: String,
     /// Trust class: who stated it.
-    trust: ToolTrust,
+    trust: Trust,
     /// The agent that added it.
     agent: Option<String>,
     /// The agent that owns the item; no other agent can see it. Omitted if all agents share it.
@@ -66,21 +67,13 @@ pub struct GetOutput {
     /// The user confirmed it. Changes by agents are refused and proposed to the user.
     locked: bool,
     /// When it expires; null if never.
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    expires_at: Option<OffsetDateTime>,
+    expires_at: Option<JsonTime>,
     /// Start of validity.
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    valid_from: Option<OffsetDateTime>,
+    valid_from: Option<JsonTime>,
     /// End of validity (exclusive).
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    valid_until: Option<OffsetDateTime>,
+    valid_until: Option<JsonTime>,
     /// When it was last confirmed or stated again.
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    last_verified_at: Option<OffsetDateTime>,
+    last_verified_at: Option<JsonTime>,
     /// Strength, 0 to 1: its confidence, reduced the longer the item is unused. Omitted for a past date, for shared items, and for turns, episodes and parts of documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
@@ -88,46 +81,30 @@ pub struct GetOutput {
     /// How often it was found, read, confirmed or stated again.
     #[serde(skip_serializing_if = "Option::is_none")]
     access_count: Option<i64>,
-    #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    last_accessed: Option<OffsetDateTime>,
+    last_accessed: Option<JsonTime>,
     /// Id of the item that replaced it.
     superseded_by: Option<i64>,
     #[serde(flatten)]
     outdated: OutdatedText,
     /// Ids of items that contradict it and were archived because this item stayed.
     contradicted_by: Vec<i64>,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    updated_at: OffsetDateTime,
-    embedding: Embedding,
+    created_at: JsonTime,
+    updated_at: JsonTime,
+    embedding: ItemEmbedding,
     /// The agent's id of the session that it was extracted from; null if it was added otherwise.
     source_thread: Option<String>,
     /// The sender's id of the message that it comes from.
     source_message: Option<String>,
     /// For a turn: its session and message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    said_in: Option<TurnOrigin>,
+    said_in: Option<TurnPosition>,
     /// For a part of a document: its place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    part_of: Option<PartOrigin>,
+    part_of: Option<DocumentPart>,
     /// For an episode: the session and period that it summarizes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<EpisodeOrigin>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Embedding {
-    state: ToolEmbeddingState,
-    /// Why there is no embedding, in a sentence.
-    error: Option<String>,
-    provider_type: Option<String>,
-    model: Option<String>,
-    dimensions: Option<i32>,
+    told_of: Option<EpisodeSpan>,
 }
 
 #[async_trait]
@@ -200,21 +177,21 @@ pub(super) async fn read(
 }
 
 impl GetOutput {
-    fn new(found: ItemDetails, now: OffsetDateTime) -> Self {
+    fn new(found: ItemDetails, now: time::OffsetDateTime) -> Self {
         let ItemDetails { item, embedding, gave_way, strength, outdated } = found;
         let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
-        let status = item.status_at(now).as_str();
+        let status = item.status_at(now);
         Self {
             id: item.id.0,
-            last_verified_at: item.last_verified_at,
+            last_verified_at: item.last_verified_at.map(JsonTime),
             theme: item.theme,
-            item_type: item.item_type.into(),
+            item_type: item.item_type,
             key: item.key,
             content: item.content,
             tags: item.tags,
             status,
             source: item.source,
-            trust: item.trust.into(),
+            trust: item.trust,
             agent: item.agent,
             owner: item.owner.map(|(_, name)| name),
             project: item.project.map(|project| project.name),
@@ -223,29 +200,23 @@ impl GetOutput {
             confidence: item.confidence,
             protected: item.protected,
             locked: item.locked,
-            expires_at: item.expires_at,
-            valid_from: item.period.from,
-            valid_until: item.period.until,
+            expires_at: item.expires_at.map(JsonTime),
+            valid_from: item.period.from.map(JsonTime),
+            valid_until: item.period.until.map(JsonTime),
             strength: strength.map(|strength| strength.value),
             access_count: strength.map(|strength| strength.access_count),
-            last_accessed: strength.and_then(|strength| strength.last_accessed),
+            last_accessed: strength.and_then(|strength| strength.last_accessed).map(JsonTime),
             outdated: outdated.into(),
             superseded_by: item.successor.map(|id| id.0),
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,
             source_message: item.source_message,
-            said_in: item.turn.map(TurnOrigin::from),
-            part_of: item.part.map(PartOrigin::from),
-            told_of: item.span.map(EpisodeOrigin::from),
-            created_at: item.created_at,
-            updated_at: item.updated_at,
-            embedding: Embedding {
-                state: embedding.state.into(),
-                error: embedding.error,
-                provider_type: embedding.provider_type.map(|t| t.as_str().to_owned()),
-                model: embedding.model,
-                dimensions: embedding.dimensions,
-            },
+            said_in: item.turn,
+            part_of: item.part,
+            told_of: item.span,
+            created_at: JsonTime(item.created_at),
+            updated_at: JsonTime(item.updated_at),
+            embedding,
         }
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{DateText, ToolEntityType, WholeNumber, given, time_zone};
+use super::values::{DateText, WholeNumber, given, time_zone};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -13,6 +13,7 @@ use crate::entities::graph::{self, DEPTH_MAX, EdgeKind, GraphEdge, GraphQuery};
 use crate::entities::{self, Predicate};
 use crate::input::Invalid;
 use crate::memories::Day;
+use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
 
 pub struct MemoryGraph;
@@ -57,7 +58,7 @@ struct NodeOut {
     id: i64,
     name: String,
     #[serde(rename = "type")]
-    entity_type: ToolEntityType,
+    entity_type: EntityType,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -124,7 +125,7 @@ impl Tool for MemoryGraph {
                 .map(|node| NodeOut {
                     id: node.id.0,
                     name: node.name,
-                    entity_type: node.entity_type.into(),
+                    entity_type: node.entity_type,
                 })
                 .collect(),
         };

@@ -9,7 +9,7 @@ use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::Invalid;
-use crate::memories;
+use crate::memories::{self, MemoryTheme};
 
 const THEMES_LISTED: i64 = 100;
 const THEMES_LISTED_MAX: i64 = 1_000;
@@ -27,26 +27,9 @@ pub struct ListThemesInput {
 #[derive(Serialize, JsonSchema)]
 pub struct ListThemesOutput {
     /// Themes with the most active items first.
-    themes: Vec<ListedTheme>,
+    themes: Vec<MemoryTheme>,
     /// There are more themes than `limit`.
     truncated: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct ListedTheme {
-    /// Value for `theme` of the other tools.
-    slug: String,
-    /// Display name.
-    display_name: String,
-    /// What belongs in the theme; empty if not described.
-    description: String,
-    /// The agent that wrote the description. Omitted if the user wrote it, or there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    described_by: Option<String>,
-    /// Number of active items.
-    #[schemars(range(min = 0))]
-    active_count: i64,
 }
 
 impl ListThemesInput {
@@ -57,18 +40,6 @@ impl ListThemesInput {
             let sentence = format!("`limit` is out of range; give 1 to {THEMES_LISTED_MAX}.");
             Invalid::new("limit", "out_of_range", sentence)
         })
-    }
-}
-
-impl From<memories::MemoryTheme> for ListedTheme {
-    fn from(theme: memories::MemoryTheme) -> Self {
-        Self {
-            slug: theme.slug,
-            display_name: theme.display_name,
-            description: theme.description,
-            described_by: theme.described_by,
-            active_count: theme.active_count,
-        }
     }
 }
 
@@ -89,12 +60,9 @@ impl Tool for MemoryListThemes {
     ) -> Result<ListThemesOutput, ToolError> {
         let now = context.clock.now();
         let limit = input.limit()?;
-        let listed = memories::list_themes(&context.db, &call.viewer, limit, now).await?;
-        let (themes, truncated) = listed;
-        Ok(ListThemesOutput {
-            themes: themes.into_iter().map(ListedTheme::from).collect(),
-            truncated,
-        })
+        let (themes, truncated) =
+            memories::list_themes(&context.db, &call.viewer, limit, now).await?;
+        Ok(ListThemesOutput { themes, truncated })
     }
 
     fn touched(_output: &ListThemesOutput) -> Vec<i64> {

@@ -4,10 +4,9 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
 use super::project::ProjectPlace;
-use super::values::{FoundType, ToolTrust, WholeNumber, given};
+use super::values::{WholeNumber, given};
 use super::{Services, Tool, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::RunningCall;
@@ -65,56 +64,12 @@ pub struct RecallOutput {
     tokens: usize,
     /// The section contains the beginning of the summary. Only at the first recall of a session.
     has_summary: bool,
-    items: Vec<RecalledItem>,
+    items: Vec<GivenItem>,
     /// Why the section is empty: off (for this agent), trivial (the message is too short), nothing_relevant, told (already returned in this session), in_session (extracted from this session), other_project, or budget (no item fits). Null if it is not empty.
     #[schemars(extend("enum" = ["off", "trivial", "nothing_relevant", "told", "in_session", "other_project", "budget", null]))]
     reason: Option<&'static str>,
     /// Why semantic search was not used, or covered only a part of the items; null if it was complete.
     degraded: Option<String>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RecalledItem {
-    id: i64,
-    #[serde(rename = "type")]
-    item_type: FoundType,
-    /// The theme's slug; null for an episode.
-    theme: Option<String>,
-    text: String,
-    /// Relevance, 0 to 1. Comparable between answers, unlike the score of memory_search.
-    #[schemars(range(min = 0, max = 1))]
-    relevance: f64,
-    /// Start of validity, or when it was stated.
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    at: OffsetDateTime,
-    /// How the information was obtained.
-    source: String,
-    /// Trust class: who stated it.
-    trust: ToolTrust,
-    /// The project that the item belongs to. Omitted if it is about the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<String>,
-    /// The team leader or the global pool that shares the item. Omitted for the user's own memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_of: Option<String>,
-}
-
-impl From<GivenItem> for RecalledItem {
-    fn from(told: GivenItem) -> Self {
-        Self {
-            id: told.id.0,
-            item_type: told.item_type.into(),
-            theme: told.theme,
-            text: told.text,
-            relevance: told.relevance,
-            at: told.at,
-            source: told.source,
-            trust: told.trust.into(),
-            project: told.project,
-            memory_of: told.memory_of.map(|name| name.to_string()),
-        }
-    }
 }
 
 impl RecallInput {
@@ -213,13 +168,13 @@ impl Tool for MemoryRecall {
             top_score: recalled.top_score,
             tokens: recalled.tokens,
             has_summary: recalled.has_summary,
-            items: recalled.told.into_iter().map(RecalledItem::from).collect(),
+            items: recalled.told,
             reason: recalled.reason.map(|reason| reason.as_str()),
             degraded: recalled.degraded,
         })
     }
 
     fn touched(output: &RecallOutput) -> Vec<i64> {
-        output.items.iter().map(|item| item.id).collect()
+        output.items.iter().map(|item| item.id.0).collect()
     }
 }

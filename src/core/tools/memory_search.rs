@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::project::ProjectInput;
-use super::values::{
-    DateText, EpisodeOrigin, FoundType, OutdatedText, PartOrigin, ToolTrust, TurnOrigin,
-    WholeNumber, given, zone_of,
-};
+use super::values::{DateText, OutdatedText, WholeNumber, given, zone_of};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
+use crate::json::JsonTime;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::period::PeriodPhase;
-use crate::memories::{Day, ItemType, Period};
+use crate::memories::{
+    Day, DocumentPart, EpisodeSpan, ItemType, Period, Status, Trust, TurnPosition,
+};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
-use crate::search::{Hit, RawQuery, ResultPage, SearchQuery};
+use crate::search::{Explanation, Hit, RawQuery, ResultPage, SearchQuery};
 
 /// What an agent may then tell its user.
 const ABSENT: &str = "probably not in memory";
@@ -37,7 +37,7 @@ pub struct SearchInput {
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     /// turn: a verbatim message.
-    types: Option<Vec<FoundType>>,
+    types: Option<Vec<ItemType>>,
     /// Current project. Items of others rank lower.
     project: Option<ProjectInput>,
     /// Only items of the last N days.
@@ -96,12 +96,8 @@ pub struct SearchOutput {
 /// From `from` (inclusive) to `until` (exclusive). Null means open.
 #[derive(Serialize, JsonSchema)]
 struct TimeMeant {
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    from: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    until: Option<OffsetDateTime>,
+    from: Option<JsonTime>,
+    until: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -110,12 +106,10 @@ struct ResultItem {
     /// The theme's slug; null for a turn, an episode or a part of a document.
     theme: Option<String>,
     #[serde(rename = "type")]
-    item_type: FoundType,
+    item_type: ItemType,
     /// Shortened. `memory_get` returns the whole text.
     content_snippet: String,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    created_at: OffsetDateTime,
+    created_at: JsonTime,
     /// Comparable only within this answer; 0 in a listing by date.
     #[schemars(range(min = 0, max = 1))]
     score: f64,
@@ -123,22 +117,17 @@ struct ResultItem {
     /// How the information was obtained.
     source: String,
     /// Trust class: who stated it.
-    trust: ToolTrust,
+    trust: Trust,
     /// The agent that added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[schemars(extend("enum" = ["active", "archived"]))]
-    status: &'static str,
+    status: Status,
     /// Start of validity.
-    #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    valid_from: Option<OffsetDateTime>,
+    valid_from: Option<JsonTime>,
     /// End of validity (exclusive).
-    #[serde(with = "time::serde::rfc3339::option")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    valid_until: Option<OffsetDateTime>,
+    valid_until: Option<JsonTime>,
     /// On the requested date, the item is no longer true (over) or not yet true (ahead). Omitted if it is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["over", "ahead"]))]
@@ -160,13 +149,13 @@ struct ResultItem {
     outdated: OutdatedText,
     /// For a turn: its session and message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    said_in: Option<TurnOrigin>,
+    said_in: Option<TurnPosition>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    part_of: Option<PartOrigin>,
+    part_of: Option<DocumentPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<EpisodeOrigin>,
+    told_of: Option<EpisodeSpan>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<Explain>,
+    explain: Option<Explanation>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -175,58 +164,6 @@ struct ResultSignals {
     fts: bool,
     /// Semantic search found it.
     semantic: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Explain {
-    /// Cosine distance, 0 to 2; null without an embedding.
-    distance: Option<f64>,
-    /// `1 / (1 + distance)`; 0 without an embedding.
-    semantic: f64,
-    /// Late-interaction similarity (token by token), 0 to about 0.8. Null if the model returns no token vectors, or the text has several passages.
-    late: Option<f64>,
-    /// Share of `late` in `semantic_normalised`, 0 to 1.
-    late_share: f64,
-    /// Semantic similarity, normalised: 0 for unrelated texts, 1 for paraphrases.
-    semantic_normalised: f64,
-    /// Share of the query's words that match, weighted by rarity, 0 to 1.
-    lexical: f64,
-    /// The same as `lexical`.
-    lexical_normalised: f64,
-    /// Number of the query's words that match.
-    words_matched: i64,
-    /// No word matches, but the text contains a part of the query.
-    substring: bool,
-    weights: SignalWeights,
-    /// Added if a person named in the query said it, or if a text without a speaker mentions that person.
-    speaker: f64,
-    /// Added if it mentions entities that the query names.
-    entities: f64,
-    /// Added if its date is in or near the requested period.
-    time: f64,
-    /// Added if the user stated it, unless the user stated all candidates.
-    trust: f64,
-    /// Added for matches in the neighbouring messages of the conversation.
-    neighbours: f64,
-    /// Factor that scales meaning, words and neighbours so that the best candidate has 1.
-    likeness_scale: f64,
-    /// Added if it contains all rare words of the query, or more of its numbers, addresses and codes than other candidates.
-    exact: f64,
-    /// Added if it replaced another found item, so that it ranks before that item.
-    replaces: f64,
-    /// Factor that keeps all scores at or below 1.
-    scale: f64,
-    /// Factor by kind of item: 0.6 for a turn, 0.7 for an episode, otherwise 1; multiplied by 0.4 if the text states nothing, by 0.5 if it is over or ahead, and by a factor for its project.
-    tier: f64,
-    /// Factor: 1.2 for the agent's own items if its settings rank those first, 1/1.2 for shared items of another user, otherwise 1.
-    own: f64,
-}
-
-/// The score is `scale` × `tier` × `own` × (`likeness_scale` × (sum of each normalised signal × its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact` + `replaces`.
-#[derive(Serialize, JsonSchema)]
-struct SignalWeights {
-    semantic: f64,
-    lexical: f64,
 }
 
 #[async_trait]
@@ -247,8 +184,6 @@ impl Tool for MemorySearch {
         call: &RunningCall,
         input: SearchInput,
     ) -> Result<SearchOutput, ToolError> {
-        let types: Vec<ItemType> =
-            input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
         let now = context.clock.now();
         let user = call.viewer.user_id;
         let is_timed = input.time.is_some();
@@ -265,7 +200,7 @@ impl Tool for MemorySearch {
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit.map(|n| n.0),
             theme: input.theme.as_deref(),
-            types: &types,
+            types: input.types.as_deref().unwrap_or_default(),
             recency_days: input.recency_days.map(|n| n.0),
             status: input.status.as_deref(),
             cursor: given(&input.cursor),
@@ -285,7 +220,10 @@ impl Tool for MemorySearch {
             results,
             confidence: page.confidence.map(|confidence| confidence.value),
             note,
-            time: page.time.map(|time| TimeMeant { from: time.from, until: time.until }),
+            time: page.time.map(|time| TimeMeant {
+                from: time.from.map(JsonTime),
+                until: time.until.map(JsonTime),
+            }),
             mode: page.mode.as_str(),
             degraded: page.degraded,
             cursor: page.cursor,
@@ -327,47 +265,21 @@ impl ResultItem {
     }
 
     fn new(hit: Hit, explain: bool, day: OffsetDateTime) -> Self {
-        let why = hit.explanation;
         Self {
             signals: ResultSignals { fts: hit.matched_by_words(), semantic: hit.is_near },
-            explain: explain.then_some(Explain {
-                distance: why.distance,
-                semantic: why.semantic,
-                late: why.late,
-                late_share: why.late_share,
-                semantic_normalised: why.semantic_normalised,
-                lexical: why.lexical,
-                lexical_normalised: why.lexical,
-                words_matched: why.words_matched,
-                substring: why.is_substring,
-                weights: SignalWeights {
-                    semantic: why.semantic_weight,
-                    lexical: why.lexical_weight,
-                },
-                speaker: why.speaker,
-                entities: why.entities,
-                time: why.time,
-                trust: why.trust,
-                neighbours: why.neighbours,
-                likeness_scale: why.likeness_scale,
-                exact: why.exact,
-                replaces: why.replaces,
-                scale: why.scale,
-                tier: why.tier_weight,
-                own: why.own_weight,
-            }),
+            explain: explain.then_some(hit.explanation),
             id: hit.item.id.0,
             theme: hit.item.theme,
-            item_type: hit.item.item_type.into(),
+            item_type: hit.item.item_type,
             content_snippet: hit.snippet.text,
-            created_at: hit.item.created_at,
+            created_at: JsonTime(hit.item.created_at),
             score: hit.score,
             source: hit.item.source,
-            trust: hit.item.trust.into(),
+            trust: hit.item.trust,
             agent: hit.item.agent,
-            status: hit.item.status.as_str(),
-            valid_from: hit.item.period.from,
-            valid_until: hit.item.period.until,
+            status: hit.item.status,
+            valid_from: hit.item.period.from.map(JsonTime),
+            valid_until: hit.item.period.until.map(JsonTime),
             holds: match hit.item.period.phase(day) {
                 PeriodPhase::Holds => None,
                 PeriodPhase::Over => Some("over"),
@@ -379,9 +291,9 @@ impl ResultItem {
             project: hit.item.project,
             memory_of: hit.memory_of.map(|name| name.to_string()),
             outdated: hit.item.replaced.outdated.into(),
-            said_in: hit.item.turn.map(TurnOrigin::from),
-            part_of: hit.item.part.map(PartOrigin::from),
-            told_of: hit.item.span.map(EpisodeOrigin::from),
+            said_in: hit.item.turn,
+            part_of: hit.item.part,
+            told_of: hit.item.span,
         }
     }
 }

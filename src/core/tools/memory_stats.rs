@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
-use super::values::{FoundType, ToolEntityType};
 use super::{Services, Tool, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::entities;
-use crate::memories;
+use crate::json::JsonTime;
+use crate::memories::mentions::EntityType;
+use crate::memories::{self, ItemType, ThemeCount};
 
 const THEMES_SHOWN_MAX: usize = 10;
 
@@ -37,7 +37,7 @@ pub struct StatsOutput {
     /// Largest count first.
     by_type: Vec<TypeCount>,
     /// The ten themes with the most items.
-    by_theme: Vec<ThemeItemCount>,
+    by_theme: Vec<ThemeCount>,
     /// Documents (files of memory_files).
     documents: usize,
     /// Episodes: summaries of sessions.
@@ -46,24 +46,14 @@ pub struct StatsOutput {
     turns: i64,
     vectors: VectorCounts,
     entities: Entities,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    oldest: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    newest: Option<OffsetDateTime>,
+    oldest: Option<JsonTime>,
+    newest: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TypeCount {
     #[serde(rename = "type")]
-    item_type: FoundType,
-    count: i64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ThemeItemCount {
-    theme: String,
+    item_type: ItemType,
     count: i64,
 }
 
@@ -87,7 +77,7 @@ struct Entities {
 #[derive(Serialize, JsonSchema)]
 struct EntityTypeCount {
     #[serde(rename = "type")]
-    entity_type: ToolEntityType,
+    entity_type: EntityType,
     count: i64,
 }
 
@@ -112,14 +102,8 @@ impl Tool for MemoryStats {
         let (named, relations) = entities::counts(&context.db, call.viewer.user_id).await?;
         let documents = context.documents.list(call.viewer.user_id, None, false);
         let documents = documents.await?.len();
-        let types = stats
-            .by_type
-            .into_iter()
-            .map(|(item_type, count)| TypeCount { item_type: item_type.into(), count });
-        let themes = stats
-            .by_theme
-            .into_iter()
-            .map(|theme| ThemeItemCount { theme: theme.slug, count: theme.active_count });
+        let types =
+            stats.by_type.into_iter().map(|(item_type, count)| TypeCount { item_type, count });
         Ok(StatsOutput {
             active: stats.active,
             archived: stats.archived,
@@ -128,7 +112,7 @@ impl Tool for MemoryStats {
             with_key: stats.with_key,
             expiring_soon: stats.expiring_soon,
             by_type: types.collect(),
-            by_theme: themes.take(THEMES_SHOWN_MAX).collect(),
+            by_theme: stats.by_theme.into_iter().take(THEMES_SHOWN_MAX).collect(),
             documents,
             episodes: stats.episodes,
             turns: stats.turns,
@@ -137,15 +121,12 @@ impl Tool for MemoryStats {
                 total: named.iter().map(|(_, count)| count).sum(),
                 by_type: named
                     .into_iter()
-                    .map(|(entity_type, count)| EntityTypeCount {
-                        entity_type: entity_type.into(),
-                        count,
-                    })
+                    .map(|(entity_type, count)| EntityTypeCount { entity_type, count })
                     .collect(),
                 relations,
             },
-            oldest: stats.oldest,
-            newest: stats.newest,
+            oldest: stats.oldest.map(JsonTime),
+            newest: stats.newest.map(JsonTime),
         })
     }
 

@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
 use super::project::ProjectPlace;
 use super::{Services, Tool, ToolError};
@@ -13,6 +12,7 @@ use crate::activity::RunningCall;
 use crate::consolidation::ConsolidationError;
 use crate::consolidation::summary::{SummaryProgress, SummaryText};
 use crate::input::sentence;
+use crate::json::JsonTime;
 use crate::memories::{MemoryError, projects};
 use crate::providers::chat::ChatError;
 use crate::sessions::given::Envelope;
@@ -33,9 +33,7 @@ pub struct SummaryOutput {
     summary: Option<String>,
     /// Name of the current project, as the tools accept it; null if none was given.
     project: Option<String>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    made_at: Option<OffsetDateTime>,
+    made_at: Option<JsonTime>,
     /// Ids of the items that it was written from. Some may be archived by now.
     items: Vec<i64>,
     /// Number of items when it was written. If larger than the length of `items`, the least certain and the oldest were left out.
@@ -46,9 +44,7 @@ pub struct SummaryOutput {
     /// Why it is not current, in one sentence; null if it is current.
     reason: Option<String>,
     /// When it will be written next, if known.
-    #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    next_try_at: Option<OffsetDateTime>,
+    next_try_at: Option<JsonTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -112,13 +108,13 @@ impl Tool for MemorySummary {
         Ok(SummaryOutput {
             summary: told.map(|told| envelope.around("summary", &told.text, told.made_at)),
             project,
-            made_at: told.map(|told| told.made_at),
+            made_at: told.map(|told| JsonTime(told.made_at)),
             items: items.iter().map(|item| item.id.0).collect(),
             items_total: told.map_or(0, |told| told.facts_total),
             stale: told.is_some_and(|told: &SummaryText| told.is_stale),
             state,
             reason,
-            next_try_at,
+            next_try_at: next_try_at.map(JsonTime),
         })
     }
 

@@ -53,7 +53,6 @@ use crate::services::Services;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, ReadInput, parse_for, read_input};
 pub use project::ProjectPlace;
-pub use values::ToolTrust;
 
 labels! {
     /// The interface through which a call came.

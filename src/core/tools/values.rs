@@ -3,23 +3,19 @@
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 
 use crate::accounts::store::find_time_zone;
 use crate::clock::Zone;
 use crate::consolidation;
 use crate::db::{Db, UserId};
-use crate::embedding::EmbeddingState;
 use crate::entities::Relation;
 use crate::input::Invalid;
 use crate::memories::derived::Outdated;
-use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
-    self, DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance,
-    ThemeSlug, Trust, TurnPosition,
+    self, ItemKey, ItemSource, ItemType, MemoryError, Provenance, ThemeSlug, Trust,
 };
 use crate::texts::is_blank;
 
@@ -47,182 +43,14 @@ impl From<ToolItemType> for ItemType {
     }
 }
 
-// What a search may find; no description, as above.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum FoundType {
-    Preference,
-    Fact,
-    Instruction,
-    Summary,
-    Other,
-    Reflection,
-    Turn,
-    Document,
-    Episode,
-}
-
-impl From<FoundType> for ItemType {
-    fn from(found: FoundType) -> Self {
-        match found {
-            FoundType::Preference => Self::Preference,
-            FoundType::Fact => Self::Fact,
-            FoundType::Instruction => Self::Instruction,
-            FoundType::Summary => Self::Summary,
-            FoundType::Other => Self::Other,
-            FoundType::Reflection => Self::Reflection,
-            FoundType::Turn => Self::Turn,
-            FoundType::Document => Self::Document,
-            FoundType::Episode => Self::Episode,
-        }
-    }
-}
-
-impl From<ItemType> for FoundType {
-    fn from(item_type: ItemType) -> Self {
-        match item_type {
-            ItemType::Preference => Self::Preference,
-            ItemType::Fact => Self::Fact,
-            ItemType::Instruction => Self::Instruction,
-            ItemType::Summary => Self::Summary,
-            ItemType::Other => Self::Other,
-            ItemType::Reflection => Self::Reflection,
-            ItemType::Turn => Self::Turn,
-            ItemType::Document => Self::Document,
-            ItemType::Episode => Self::Episode,
-        }
-    }
-}
-
-/// Place of a part within its document.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct PartOrigin {
-    /// Path of the document; memory_files knows it as /memories/{path}.
-    path: String,
-    /// First and last line, counted from 1.
-    lines: [i32; 2],
-    #[serde(skip)]
-    pub document: i64,
-}
-
-impl From<DocumentPart> for PartOrigin {
-    fn from(part: DocumentPart) -> Self {
-        Self { path: part.path, lines: [part.lines.0, part.lines.1], document: part.document }
-    }
-}
-
-/// The session and period that an episode summarizes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct EpisodeOrigin {
-    /// The agent's id of the session; null if the episode was imported.
-    session: Option<String>,
-    /// Id in the address of the session's page, `/sessions/{session_id}`.
-    session_id: Option<i64>,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    from: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    until: OffsetDateTime,
-}
-
-impl From<EpisodeSpan> for EpisodeOrigin {
-    fn from(span: EpisodeSpan) -> Self {
-        let (session_id, session) = span.session.unzip();
-        Self { session, session_id, from: span.from, until: span.until }
-    }
-}
-
-/// Session and message of a turn.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct TurnOrigin {
-    /// The agent's id of the session.
-    session: String,
-    /// Id in the address of the session's page, `/sessions/{session_id}`.
-    session_id: i64,
-    /// The sender's id of the message.
-    message: String,
-    /// Position of the message in the session, from 1.
-    position: i32,
-    #[schemars(extend("enum" = ["user", "assistant"]))]
-    role: String,
-}
-
-impl From<TurnPosition> for TurnOrigin {
-    fn from(turn: TurnPosition) -> Self {
-        Self {
-            session: turn.session,
-            session_id: turn.session_id,
-            message: turn.message,
-            position: turn.position,
-            role: turn.role,
-        }
-    }
-}
-
-/// An item's embedding state, in tools.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(
-    inline,
-    description = "Embedding state. pending: not computed yet; ready: semantic search finds the item; error: it could not be computed; off: no embedding provider. Keyword search finds the item in every state."
-)]
-pub enum ToolEmbeddingState {
-    Pending,
-    Ready,
-    Error,
-    Off,
-}
-
-impl From<EmbeddingState> for ToolEmbeddingState {
-    fn from(state: EmbeddingState) -> Self {
-        match state {
-            EmbeddingState::Pending => Self::Pending,
-            EmbeddingState::Ready => Self::Ready,
-            EmbeddingState::Error => Self::Error,
-            EmbeddingState::Off => Self::Off,
-        }
-    }
-}
-
-// An item's source in a tool's input; no description, as above.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum ToolSource {
-    Conversation,
-    ToolCall,
-    AutoDiscovery,
-    UserExplicit,
-    Web,
-    Guess,
-}
-
-impl From<ToolSource> for ItemSource {
-    fn from(source: ToolSource) -> Self {
-        match source {
-            ToolSource::Conversation => Self::Conversation,
-            ToolSource::ToolCall => Self::ToolCall,
-            ToolSource::AutoDiscovery => Self::AutoDiscovery,
-            ToolSource::UserExplicit => Self::UserExplicit,
-            ToolSource::Web => Self::Web,
-            ToolSource::Guess => Self::Guess,
-        }
-    }
-}
-
 /// The provenance of an item, as an agent states it.
 pub fn provenance(
-    source: Option<ToolSource>,
+    source: Option<ItemSource>,
     context: Option<&str>,
     confidence: Option<WholeNumber>,
 ) -> Result<Provenance, Invalid> {
     Ok(Provenance {
-        source: source.map(ItemSource::from).unwrap_or_default(),
+        source: source.unwrap_or_default(),
         context: parse_source_context(context.unwrap_or_default())?,
         confidence: confidence.map(|n| parse_confidence(n.0)).transpose()?,
         ..Provenance::default()
@@ -245,28 +73,6 @@ pub async fn check_said(
         provenance.trust = Some(Trust::User);
     }
     Ok(())
-}
-
-// An item's trust; no description, as above.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum ToolTrust {
-    User,
-    Agent,
-    Tool,
-    External,
-}
-
-impl From<Trust> for ToolTrust {
-    fn from(trust: Trust) -> Self {
-        match trust {
-            Trust::User => Self::User,
-            Trust::Agent => Self::Agent,
-            Trust::Tool => Self::Tool,
-            Trust::External => Self::External,
-        }
-    }
 }
 
 /// A key that must not be empty.
@@ -317,9 +123,10 @@ pub async fn time_zone(db: &Db, user: UserId) -> Result<Zone, sqlx::Error> {
     Ok(zone.unwrap_or_else(Zone::utc))
 }
 
-/// A date as people write it. Its schema is a string's, which all clients know.
-#[derive(Clone, Debug, Deserialize)]
+// A date as people write it. Its schema is a string's, which all clients know.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(from = "String")]
+#[schemars(inline)]
 pub struct DateText(String);
 
 impl DateText {
@@ -338,20 +145,6 @@ impl From<String> for DateText {
     }
 }
 
-impl JsonSchema for DateText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Date".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "string" })
-    }
-}
-
 /// A whole number, whose schema has no format.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct WholeNumber(pub i64);
@@ -366,39 +159,7 @@ impl JsonSchema for WholeNumber {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "integer" })
-    }
-}
-
-// An entity's type; no description, as above.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum ToolEntityType {
-    Person,
-    Project,
-    Organization,
-    Location,
-    Product,
-    Date,
-    Email,
-    Url,
-    Other,
-}
-
-impl From<EntityType> for ToolEntityType {
-    fn from(entity_type: EntityType) -> Self {
-        match entity_type {
-            EntityType::Person => Self::Person,
-            EntityType::Project => Self::Project,
-            EntityType::Organization => Self::Organization,
-            EntityType::Location => Self::Location,
-            EntityType::Product => Self::Product,
-            EntityType::Date => Self::Date,
-            EntityType::Email => Self::Email,
-            EntityType::Url => Self::Url,
-            EntityType::Other => Self::Other,
-        }
+        json_schema!({ "type": "integer" })
     }
 }
 
@@ -413,7 +174,7 @@ pub struct RelationOut {
     when: Option<String>,
     /// It was archived or replaced.
     retired: bool,
-    trust: ToolTrust,
+    trust: Trust,
     /// The sentence that states it.
     sentence: Option<String>,
     /// Id of the memory that contains the sentence.
@@ -427,7 +188,7 @@ impl RelationOut {
             relation: relation.in_words(false),
             when: Some(relation.period.told(zone)).filter(|when| !when.is_empty()),
             retired: relation.retired_at.is_some(),
-            trust: relation.trust.into(),
+            trust: relation.trust,
             sentence: evidence.and_then(|e| e.sentence.clone()),
             item_id: evidence.and_then(|e| e.item).map(|id| id.0),
             subject: relation.subject.as_str().to_owned(),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
+use crate::json::JsonTime;
 use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
 use crate::memories::{ItemType, Status};
 
@@ -12,12 +13,11 @@ use crate::memories::{ItemType, Status};
 pub struct EventMessage {
     /// Unique id. A repeated delivery has the same id.
     id: String,
+    /// Event type.
     #[serde(rename = "type")]
-    #[schemars(with = "EventName")]
+    #[schemars(with = "FeedEventType")]
     event_type: &'static str,
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    at: OffsetDateTime,
+    at: JsonTime,
     /// For `memory.*` events: the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EventItem")]
@@ -35,36 +35,12 @@ pub struct EventMessage {
     url: String,
 }
 
-/// Event type.
-#[derive(JsonSchema)]
-#[allow(dead_code, reason = "the schema's choices")]
-enum EventName {
-    #[schemars(rename = "memory.stored")]
-    Stored,
-    #[schemars(rename = "memory.changed")]
-    Changed,
-    #[schemars(rename = "memory.superseded")]
-    Superseded,
-    #[schemars(rename = "memory.faded")]
-    Faded,
-    #[schemars(rename = "memory.archived")]
-    Archived,
-    #[schemars(rename = "memory.restored")]
-    Restored,
-    #[schemars(rename = "memory.erased")]
-    Erased,
-    #[schemars(rename = "dream.proposed")]
-    DreamProposed,
-    #[schemars(rename = "job.failed")]
-    JobFailed,
-}
-
 /// The current state of the memory, which may be later than the event.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 struct EventItem {
     #[schemars(range(min = 1))]
     id: i64,
-    #[schemars(with = "EventItemStatus")]
+    #[schemars(extend("enum" = ["active", "archived", "erased"]))]
     status: &'static str,
     /// Omitted for an erased memory.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -85,15 +61,6 @@ struct EventItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content: Option<String>,
-}
-
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[allow(dead_code, reason = "the schema's choices")]
-enum EventItemStatus {
-    Active,
-    Archived,
-    Erased,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -127,15 +94,7 @@ impl EventMessage {
                 format!("/memory/{id}")
             }
             FeedSubject::ErasedItem(id) => {
-                item = Some(EventItem {
-                    id: id.0,
-                    status: "erased",
-                    item_type: None,
-                    theme: None,
-                    project: None,
-                    superseded_by: None,
-                    content: None,
-                });
+                item = Some(EventItem { id: id.0, status: "erased", ..EventItem::default() });
                 "/data".to_owned()
             }
             FeedSubject::Dream(id) => {
@@ -150,7 +109,7 @@ impl EventMessage {
         Self {
             id: format!("evt_{}", event.id),
             event_type: FeedEventType::as_str(event.event_type),
-            at: event.at,
+            at: JsonTime(event.at),
             item,
             dream,
             job,
@@ -163,7 +122,7 @@ impl EventMessage {
         Self {
             id: format!("test_{unique}"),
             event_type: TEST,
-            at: now,
+            at: JsonTime(now),
             item: None,
             dream: None,
             job: None,

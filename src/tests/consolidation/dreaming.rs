@@ -168,7 +168,7 @@ pub async fn memories(app: &TestApp, anna: &TestUser) -> [i64; 6] {
         if source == "user_explicit" {
             input["source_context"] = json!(TALKS[3]);
         }
-        *id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+        *id = anna.added(input).await;
         app.clock.advance(Duration::minutes(1));
     }
     ids
@@ -594,7 +594,7 @@ async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
     let add = async |content: &str, more: Value| {
         let mut input = json!({ "content": content, "type": "fact" });
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        anna.call("memory_add", input).await["id"].as_i64().unwrap()
+        anna.added(input).await
     };
     for is_first in [true, false] {
         let kept =

@@ -91,7 +91,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     crate::chat::ask(app, &anna).await.unwrap();
     app.activity.keep_queries(anna.id, true).await.unwrap();
     let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
-    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    let id = anna.added(input).await;
     for n in 0..20 {
         anna.add_to(&format!("{CANARY} {}", n % 3), &format!("{CANARY} {n}")).await;
     }
@@ -319,7 +319,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     }
     let kept = anna.add("Anna likes tea.").await;
     let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
-    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    let id = anna.added(input).await;
     app.drain(&anna).await;
     anna.call("memory_get", json!({ "item_id": id })).await;
     assert!(anna.find(CANARY).await.contains(&id));

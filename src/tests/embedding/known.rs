@@ -183,7 +183,7 @@ async fn retired(app: &TestApp) -> Vec<String> {
 async fn a_key_is_embedded_and_where_it_was_not_the_builtin_model_does_and_others_once_asked() {
     let (app, anna, provider) = with_provider("old").await;
     let dark = json!({ "type": "fact", "content": "true", "key": "dark_ui" });
-    let id = anna.call("memory_add", dark).await["id"].as_i64().unwrap();
+    let id = anna.added(dark).await;
     app.drain(&anna).await;
     assert_eq!(provider.texts(), ["dark_ui: true"]);
     let upgraded = async || {

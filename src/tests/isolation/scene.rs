@@ -370,7 +370,7 @@ fn fact(content: &str) -> Value {
 async fn remember(anna: &TestUser) -> i64 {
     let input = json!({ "type": "fact", "content": "The quokka likes bergamot.",
         "theme": "anna-private-theme", "tags": ["anna-private-tag"] });
-    let item = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    let item = anna.added(input).await;
     for more in ["A second quokka.", "Dr. Oskar Halm feeds the third quokka."] {
         anna.call("memory_add", fact(more)).await;
     }

@@ -38,7 +38,7 @@ async fn what_an_agent_changed_since_a_moment_is_undone_in_one_act_and_taken_bac
     let token = app.token(anna.id, "rogue", &Scope::ALL, None).await;
     let rogue = anna.with_token(&token);
     let home = |content: &str| json!({ "type": "fact", "content": content, "key": "home", "theme": "profile" });
-    let linz = anna.call("memory_add", home("Wohnt in Linz.")).await["id"].as_i64().unwrap();
+    let linz = anna.added(home("Wohnt in Linz.")).await;
     let tea = anna.add("Anna mag Tee.").await;
     let bees = anna.add("Anna hält Bienen.").await;
     let kept = anna.add("Anna rudert.").await;
@@ -142,7 +142,7 @@ async fn an_undo_goes_back_as_far_as_is_asked_and_takes_nothing_of_others_along(
         |id: i64, tag: &str| json!({ "item_id": id, "content": "Anna rudert.", "tags": [tag] });
     let rows = anna.add("Anna rudert.").await;
     let home = |content: &str| json!({ "type": "fact", "content": content, "key": "home", "theme": "profile" });
-    let linz = anna.call("memory_add", home("Wohnt in Linz.")).await["id"].as_i64().unwrap();
+    let linz = anna.added(home("Wohnt in Linz.")).await;
     file(anna, json!({ "command": "create", "path": "/memories/long.md", "file_text": "0" })).await;
     let first = moment();
     rogue.call("memory_correct", tagged(rows, "first")).await;

@@ -9,7 +9,7 @@ use crate::support::{TestApp, TestUser};
 
 async fn add(user: &TestUser, content: &str, key: Value) -> i64 {
     let item = json!({ "type": "fact", "content": content, "theme": "profile", "key": key });
-    user.call("memory_add", item).await["id"].as_i64().unwrap()
+    user.added(item).await
 }
 
 fn iso(app: &TestApp, zone: &Zone) -> String {

@@ -93,7 +93,7 @@ async fn an_item_is_shown_whole_with_provenance_and_history() {
     let (_, anna, browser) = TestApp::with_browser().await;
     let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";
     let input = json!({ "type": "instruction", "content": content, "theme": "Work", "tags": ["<b>tag</b>"] });
-    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    let id = anna.added(input).await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = browser.look(&format!("/memory/{id}")).await;
     assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
@@ -124,7 +124,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let add = async |content: &str| {
         let input = json!({ "type": "fact", "content": content, "theme": "profile", "key": "home city",
             "source": "user_explicit", "source_context": "I moved there <last> week.", "expires_in_days": 10 });
-        anna.call("memory_add", input).await["id"].as_i64().unwrap()
+        anna.added(input).await
     };
     let porto = add("Lives in Porto.").await;
     let lisbon = add("Lives in Lisbon.").await;

@@ -100,7 +100,7 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         assert!(report.contains("Works:") && check("a test's report", &report) >= 2);
         let item = json!({ "type": "fact", "content": payload, "theme": payload, "tags": [payload],
                 "key": payload, "source_context": payload });
-        let id = anna.call("memory_add", item).await["id"].as_i64().unwrap();
+        let id = anna.added(item).await;
         anna.call("memory_search", json!({ "query": payload })).await;
         anna.call("memory_get", json!({ "item_id": id })).await;
         let asks = crate::oauth::asking(app, payload).await;

@@ -609,7 +609,11 @@ impl TestUser {
     }
 
     pub async fn add_to(&self, theme: &str, content: &str) -> i64 {
-        let input = json!({ "type": "fact", "content": content, "theme": theme });
+        self.added(json!({ "type": "fact", "content": content, "theme": theme })).await
+    }
+
+    /// The id of what `memory_add` makes of this input.
+    pub async fn added(&self, input: Value) -> i64 {
         self.call("memory_add", input).await["id"].as_i64().unwrap()
     }
 

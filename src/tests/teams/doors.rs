@@ -96,7 +96,7 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     assert!(!told.to_string().contains("I keep the walrus"), "{told}");
 
     let quoted = json!({ "type": "fact", "content": "Anna feeds the walrus at noon.", "source_context": "I feed it at noon, said Anna." });
-    let id = lead.call("memory_add", quoted).await["id"].as_i64().unwrap();
+    let id = lead.added(quoted).await;
     let own = read(lead, id).await;
     assert_eq!(own["source_context"], "I feed it at noon, said Anna.");
     let lent = read(ben, id).await;
@@ -142,8 +142,7 @@ async fn what_a_member_would_change_of_its_leaders_is_refused_in_one_sentence() 
     assert_eq!(read(lead, *of_lead).await, before);
     // What they write is their own, of the same key too.
     let keyed = |text: &str| json!({ "type": "fact", "content": text, "theme": "boats", "key": "departure" });
-    let of_leads =
-        lead.call("memory_add", keyed("Departure is at nine.")).await["id"].as_i64().unwrap();
+    let of_leads = lead.added(keyed("Departure is at nine.")).await;
     let own = ben.call("memory_add", keyed("Departure is at ten.")).await;
     assert!(own["superseded"].is_null(), "{own}");
     let forgotten = ben.call("memory_forget", json!({ "key": "departure" })).await;

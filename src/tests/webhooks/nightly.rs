@@ -58,7 +58,7 @@ async fn a_dream_that_proposes_nothing_is_not_told() {
 async fn what_fades_at_night_is_told_as_faded() {
     let (app, anna) = TestApp::start_for("anna").await;
     let kettle = json!({ "type": "other", "theme": "kitchen", "content": "The kettle is blue." });
-    let kettle = anna.call("memory_add", kettle).await["id"].as_i64().unwrap();
+    let kettle = anna.added(kettle).await;
     anna.add("Anna rows.").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, "memory.faded memory.archived").await;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{InPath, Moment, caller, check_access, read_json, text_of};
+use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::RunningCall;
 use crate::documents::{
@@ -17,11 +17,12 @@ use crate::documents::{
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
+use crate::json::JsonTime;
 use crate::memories::projects::PLACE_CHARS_MAX;
-use crate::memories::{ProjectRef, projects};
+use crate::memories::{ProjectRef, Trust, projects};
 use crate::quota::estimate;
 use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
-use crate::tools::{ProjectPlace, ToolError, ToolTrust};
+use crate::tools::{ProjectPlace, ToolError};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -82,12 +83,12 @@ pub struct DocumentAnswer {
     #[schemars(range(min = 0))]
     bytes: i32,
     /// Trust class of the author.
-    trust: ToolTrust,
+    trust: Trust,
     /// The document's project. Omitted if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    created_at: Moment,
-    updated_at: Moment,
+    created_at: JsonTime,
+    updated_at: JsonTime,
     /// The team leader or the global pool that shares the document. It is read-only. Omitted for the user's own documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -128,10 +129,10 @@ impl DocumentAnswer {
             path: document.path.as_str().to_owned(),
             revision: document.revision,
             bytes: document.bytes,
-            trust: document.trust.into(),
+            trust: document.trust,
             project: document.project.map(|project| project.name),
-            created_at: Moment(document.created_at),
-            updated_at: Moment(document.updated_at),
+            created_at: JsonTime(document.created_at),
+            updated_at: JsonTime(document.updated_at),
             memory_of: None,
             warnings: Vec::new(),
         }

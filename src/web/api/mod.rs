@@ -12,10 +12,7 @@ pub mod tools;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use time::OffsetDateTime;
 
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::db::actor;
@@ -24,14 +21,6 @@ use crate::web::AppState;
 use crate::web::error::Problem;
 
 type InPath = Result<Path<String>, PathRejection>;
-
-// A point in time of an answer, as RFC 3339 writes it; its schema has no description, so that the field's stands.
-#[derive(Serialize, JsonSchema)]
-struct Moment(
-    #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    OffsetDateTime,
-);
 
 /// What is not valid Unicode is as invalid as an empty text.
 fn text_of(path: InPath) -> String {

@@ -13,10 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::tools::{BODY_BYTES_MAX, read_json_body};
-use super::{InPath, Moment, caller, check_access, read_json, text_of};
+use super::{InPath, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
+use crate::json::JsonTime;
 use crate::redaction::{SecretWarning, TextDoor, without_private};
 use crate::sessions::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
@@ -25,7 +26,7 @@ use crate::sessions::message::{
 use crate::sessions::{
     self, Address, AgentSession, CompletionReason, ExtractionCounts, ExtractionOutcome,
     MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, SessionError, SessionExtraction, SessionName,
-    SessionState, SkippedMessage, StoredMessage, ToolCall,
+    SessionState, SkippedMessage, StoredMessage,
 };
 use crate::tools::{ProjectPlace, ToolError, parse_for};
 use crate::web::AppState;
@@ -359,10 +360,10 @@ pub struct SessionAnswer {
     /// Number of messages since the last completion.
     #[schemars(range(min = 0))]
     new_count: i32,
-    created_at: Moment,
-    last_message_at: Moment,
+    created_at: JsonTime,
+    last_message_at: JsonTime,
     /// Null while the session is open.
-    completed_at: Option<Moment>,
+    completed_at: Option<JsonTime>,
     completed_why: Option<CompletionReason>,
     /// Name of the session's project; null if none.
     project: Option<String>,
@@ -388,11 +389,11 @@ struct ExtractionAnswer {
     #[schemars(range(min = 0))]
     attempts: i32,
     /// Time of the next attempt.
-    next_try_at: Option<Moment>,
+    next_try_at: Option<JsonTime>,
     /// The chat model that was used.
     model: Option<String>,
     /// When the last attempt ended.
-    ended_at: Option<Moment>,
+    ended_at: Option<JsonTime>,
 }
 
 impl From<AgentSession> for SessionAnswer {
@@ -403,9 +404,9 @@ impl From<AgentSession> for SessionAnswer {
             state: session.state,
             message_count: session.message_count,
             new_count: session.message_count - session.ledger_position,
-            created_at: Moment(session.created_at),
-            last_message_at: Moment(session.last_message_at),
-            completed_at: completed.map(|(at, _)| Moment(at)),
+            created_at: JsonTime(session.created_at),
+            last_message_at: JsonTime(session.last_message_at),
+            completed_at: completed.map(|(at, _)| JsonTime(at)),
             completed_why: completed.map(|(_, why)| why),
             project: session.project,
             extraction: session.extraction.map(Into::into).unwrap_or_default(),
@@ -423,48 +424,16 @@ impl From<SessionExtraction> for ExtractionAnswer {
             counts: row.counts,
             fallback: row.is_fallback,
             attempts: row.attempts,
-            next_try_at: row.next_try_at.map(Moment),
+            next_try_at: row.next_try_at.map(JsonTime),
             model: row.model,
-            ended_at: row.ended_at.map(Moment),
+            ended_at: row.ended_at.map(JsonTime),
         }
     }
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct SessionMessages {
-    messages: Vec<SessionMessage>,
+    messages: Vec<StoredMessage>,
     /// `after` of the next page; null on the last page.
     next_after: Option<i32>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct SessionMessage {
-    /// Position in the session, from 1, in order of arrival.
-    #[schemars(range(min = 1))]
-    position: i32,
-    /// The sender's id of the message.
-    id: String,
-    role: MessageRole,
-    content: String,
-    tool_calls: Vec<ToolCall>,
-    tool_call_id: Option<String>,
-    /// When the message was written, as stated by the sender; null if not stated.
-    created_at: Option<Moment>,
-    /// When the server received it.
-    received_at: Moment,
-}
-
-impl From<StoredMessage> for SessionMessage {
-    fn from(message: StoredMessage) -> Self {
-        Self {
-            position: message.position,
-            id: message.external_id,
-            role: message.role,
-            content: message.content,
-            tool_calls: message.tool_calls,
-            tool_call_id: message.tool_call_id,
-            created_at: message.sent_at.map(Moment),
-            received_at: Moment(message.created_at),
-        }
-    }
 }

@@ -120,7 +120,7 @@ pub fn WhereSaid(turn: TurnPosition) -> impl IntoView {
 /// An episode is no memory, and goes with its session.
 #[component]
 pub fn OfSession(span: EpisodeSpan) -> impl IntoView {
-    let session = match span.session {
+    let session = match span.session_id.zip(span.session) {
         Some((id, name)) => view! {
             "It summarizes the session "
             <a href=format!("/sessions/{id}") dir="auto">

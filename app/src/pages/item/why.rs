@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{EmbeddingMark, Fact, Facts, ScoreParts, ScoreTable, When};
+use crate::components::{EmbeddingMark, Fact, Facts, ScoreTable, When};
 use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::input::sentence;
 use crate::memories::{ItemId, MemoryItem, with_key, words};
@@ -86,7 +86,7 @@ fn Answer(id: ItemId, found: ResultPage) -> impl IntoView {
     let degraded = found.degraded.map(|clause| sentence(&clause));
     let hit = place.map(|at| &found.hits[at]);
     let table = hit.map(|hit| {
-        view! { <ScoreTable score=hit.score parts=ScoreParts::of(&hit.explanation) /> }
+        view! { <ScoreTable score=hit.score parts=hit.explanation /> }
     });
     view! {
         <div class="surface" role="status">

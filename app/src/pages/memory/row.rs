@@ -5,8 +5,8 @@ use leptos::prelude::*;
 
 use crate::address::{DayFilters, MemoryFilters, document_path, said_in};
 use crate::components::{
-    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, ScoreParts, StateBadge, TypeBadge,
-    When, WordOf, retired_state,
+    EmbeddingMark, Marked, OutdatedBadge, OwnerBadge, Score, StateBadge, TypeBadge, When, WordOf,
+    retired_state,
 };
 use crate::embedding::{EmbeddingState, ItemEmbedding};
 use crate::memories::Period;
@@ -93,7 +93,7 @@ pub fn Row(hit: Hit, embedding: ItemEmbedding, is_ranked: bool, day: DayFilters)
             </div>
             <div class="row-when">
                 <When at=item.created_at />
-                {is_ranked.then(|| view! { <Score id=item.id.0 score parts=Some(ScoreParts::of(&explanation)) /> })}
+                {is_ranked.then(|| view! { <Score id=item.id.0 score parts=explanation /> })}
             </div>
         </li>
     }

@@ -198,19 +198,7 @@ fn day(at: OffsetDateTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::Trust;
-
-    fn fact(id: i64, theme: &str, content: &str) -> PromptFact {
-        PromptFact {
-            id: ItemId(id),
-            theme: theme.to_owned(),
-            key: None,
-            trust: Trust::Agent,
-            agent: None,
-            is_persons: true,
-            content: content.to_owned(),
-        }
-    }
+    use crate::consolidation::testing::prompt_fact as fact;
 
     #[test]
     fn lines_that_stand_on_the_sessions_are_kept_under_their_headings() {

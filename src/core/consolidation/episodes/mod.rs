@@ -376,18 +376,11 @@ pub async fn remove_expired(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consolidation::testing;
 
     fn message(position: i32, role: MessageRole, content: &str) -> StoredMessage {
-        StoredMessage {
-            position,
-            external_id: format!("m{position}"),
-            role,
-            content: content.to_owned(),
-            tool_calls: Vec::new(),
-            tool_call_id: None,
-            sent_at: None,
-            created_at: OffsetDateTime::UNIX_EPOCH + Duration::minutes(i64::from(position)),
-        }
+        let created_at = OffsetDateTime::UNIX_EPOCH + Duration::minutes(i64::from(position));
+        StoredMessage { created_at, ..testing::message(position, role, content) }
     }
 
     fn talk() -> Vec<StoredMessage> {

@@ -101,8 +101,8 @@ pub async fn of(db: &Db, user: UserId, item: &MemoryItem) -> Result<Lineage, sql
     // Possible sources of dreams and reflections.
     let mut read: Vec<(i64, usize)> = vec![(item.id.0, this)];
     let is_episode = item.span.is_some();
-    let of_span = item.span.as_ref().and_then(|span| span.session.as_ref());
-    let of_span = of_span.map(|(session, _)| (*session, None));
+    let of_span = item.span.as_ref().and_then(|span| span.session_id);
+    let of_span = of_span.map(|session| (session, None));
     if let Some((session, position)) = item.said_in.or(of_span)
         && let Some(name) = store::find_session(&mut tx, user, session).await?
     {

@@ -136,17 +136,11 @@ pub fn told(facts: &[PromptFact]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consolidation::testing::prompt_fact;
 
     fn fact(id: i64, theme: &str, key: Option<&str>, content: &str) -> PromptFact {
-        PromptFact {
-            id: ItemId(id),
-            theme: theme.to_owned(),
-            key: key.map(str::to_owned),
-            trust: Trust::Agent,
-            agent: Some(id % 2),
-            is_persons: true,
-            content: content.to_owned(),
-        }
+        let (key, agent) = (key.map(str::to_owned), Some(id % 2));
+        PromptFact { key, agent, ..prompt_fact(id, theme, content) }
     }
 
     #[test]

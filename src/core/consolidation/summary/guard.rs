@@ -215,19 +215,14 @@ fn is_link(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::ItemId;
+    use crate::consolidation::testing::prompt_fact;
 
     fn named(facts: &[&str], answer: &str) -> FactNames {
         let facts: Vec<PromptFact> = facts
             .iter()
             .map(|content| PromptFact {
-                id: ItemId(1),
-                theme: "home-lab".to_owned(),
                 key: Some("home_city".to_owned()),
-                trust: Trust::Agent,
-                agent: None,
-                is_persons: true,
-                content: (*content).to_owned(),
+                ..prompt_fact(1, "home-lab", content)
             })
             .collect();
         FactNames::by(&facts, answer)
@@ -236,13 +231,9 @@ mod tests {
     #[test]
     fn what_tools_and_pages_say_is_told_as_theirs() {
         let fact = |trust, content: &str| PromptFact {
-            id: ItemId(1),
-            theme: "general".to_owned(),
-            key: None,
             trust,
-            agent: None,
             is_persons: trust == Trust::User,
-            content: content.to_owned(),
+            ..prompt_fact(1, "general", content)
         };
         let facts = [
             fact(Trust::User, "Wohnt in Graz und deployt mit Docker"),

@@ -208,20 +208,12 @@ mod tests {
 
     use super::super::facts::{RULES, TASK, ask};
     use super::*;
-    use crate::memories::ItemId;
+    use crate::consolidation::testing::prompt_fact;
 
     fn of(answer: &str) -> Result<String, NoNarrative> {
         let facts =
             ["Anna lives in Graz", "Prefers tea over coffee", "Works with Dr. Gruber on bees"];
-        let facts = facts.map(|content| PromptFact {
-            id: ItemId(1),
-            theme: "profile".to_owned(),
-            key: None,
-            trust: crate::memories::Trust::Agent,
-            agent: None,
-            is_persons: true,
-            content: content.to_owned(),
-        });
+        let facts = facts.map(|content| prompt_fact(1, "profile", content));
         read(answer, false, &ask(&facts), &facts)
     }
 

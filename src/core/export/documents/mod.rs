@@ -22,10 +22,8 @@ pub struct DocumentLine {
     /// The number of the newest revision.
     pub revision: i32,
     /// The agent that owns it; null: it is shared.
-    #[serde(default)]
     pub owner: Option<String>,
     /// By name; null: of none.
-    #[serde(default)]
     pub project: Option<String>,
     #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
@@ -40,10 +38,8 @@ pub struct RevisionLine {
     pub event: String,
     pub path: String,
     /// Null: unchanged from the previous revision.
-    #[serde(default)]
     pub content: Option<String>,
     pub trust: String,
-    #[serde(default)]
     pub agent: Option<String>,
     #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,

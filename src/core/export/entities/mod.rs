@@ -40,11 +40,8 @@ pub struct RelationLine {
     pub id: i64,
     pub subject: i64,
     pub predicate: String,
-    #[serde(default)]
     pub words: Option<String>,
-    #[serde(default)]
     pub object: Option<i64>,
-    #[serde(default)]
     pub value: Option<String>,
     #[serde(default, with = "crate::export::moment::option")]
     pub valid_from: Option<OffsetDateTime>,
@@ -55,7 +52,6 @@ pub struct RelationLine {
     #[serde(with = "crate::export::moment")]
     pub stated_at: OffsetDateTime,
     /// The agent that owns it; null: it is shared.
-    #[serde(default)]
     pub owner: Option<String>,
     /// When it was retired or replaced. Such a relation is exported for its owner, and not imported.
     #[serde(default, with = "crate::export::moment::option")]
@@ -66,9 +62,7 @@ pub struct RelationLine {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SourceLine {
-    #[serde(default)]
     pub item: Option<i64>,
-    #[serde(default)]
     pub sentence: Option<String>,
     pub trust: String,
     #[serde(with = "crate::export::moment")]

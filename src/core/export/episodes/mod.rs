@@ -20,15 +20,11 @@ pub struct EpisodeLine {
     #[serde(default)]
     pub id: i64,
     /// The `id` of its session.
-    #[serde(default)]
     pub session: Option<i64>,
-    #[serde(default)]
     pub agent: Option<String>,
     /// The agent that owns it; null: it is shared.
-    #[serde(default)]
     pub owner: Option<String>,
     /// By name; null: of none.
-    #[serde(default)]
     pub project: Option<String>,
     pub summary: String,
     #[serde(rename = "abstract")]

@@ -22,7 +22,6 @@ pub struct OriginsLine {
 pub struct UnwantedLine {
     pub text: String,
     /// The `id` of the forgotten memory; null: the person wrote it.
-    #[serde(default)]
     pub item: Option<i64>,
 }
 

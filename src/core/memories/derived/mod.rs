@@ -349,9 +349,8 @@ impl SentenceWords {
 mod tests {
     use super::*;
 
-    /// A fact that ended, with what holds in its place, if anything.
-    fn basis(older: &str, newer: Option<&str>) -> TextBasis {
-        let link = |n, id, content: &str, ended: Option<&str>| ChainLink {
+    fn link(n: i32, id: i64, content: &str, ended: Option<&str>) -> ChainLink {
+        ChainLink {
             source: 7,
             fact: 1,
             is_direct: true,
@@ -360,9 +359,13 @@ mod tests {
             id,
             key: None,
             content: content.to_owned(),
-            ended_at: ended.map(|_| OffsetDateTime::UNIX_EPOCH),
+            ended_at: ended.map(|_| OffsetDateTime::UNIX_EPOCH + time::Duration::days(n.into())),
             event: ended.map(str::to_owned),
-        };
+        }
+    }
+
+    /// A fact that ended, with what holds in its place, if anything.
+    fn basis(older: &str, newer: Option<&str>) -> TextBasis {
         let mut links = vec![link(0, 1, older, Some(newer.map_or(ARCHIVED, |_| "superseded")))];
         links.extend(newer.map(|text| link(1, 2, text, None)));
         // Something else that holds.
@@ -455,20 +458,10 @@ mod tests {
 
     #[test]
     fn a_chain_ends_where_something_holds() {
-        let link = |n: i32, content: &str, event: Option<&str>| ChainLink {
-            source: 7,
-            fact: 1,
-            is_direct: true,
-            is_message: false,
-            n,
-            id: i64::from(n) + 1,
-            key: None,
-            content: content.to_owned(),
-            ended_at: event.map(|_| OffsetDateTime::UNIX_EPOCH + time::Duration::days(n.into())),
-            event: event.map(str::to_owned),
-        };
         let end = |links: &[(&str, Option<&str>)]| {
-            let links = (0..).zip(links).map(|(n, (content, event))| link(n, content, *event));
+            let links = (0..)
+                .zip(links)
+                .map(|(n, (content, event))| link(n, i64::from(n) + 1, content, *event));
             let end = end_of(&links.collect::<Vec<_>>(), None)?;
             Some((end.successor.map(|(id, _)| id.0), end.is_forgotten))
         };

@@ -18,6 +18,7 @@ use super::item_type::ItemType;
 use super::model::Status;
 use super::projects::ProjectId;
 use crate::db::{Db, UserId, labels};
+use crate::json::json_labels;
 
 /// Events scanned by one read, whether they are wanted or not.
 const SCANNED_MAX: i64 = 1_000;
@@ -39,6 +40,8 @@ labels! {
         JobFailed = "job.failed",
     }
 }
+
+json_labels!(FeedEventType: FeedEventType::ALL);
 
 impl FeedEventType {
     /// Of a column, whose CHECK allows known values only.

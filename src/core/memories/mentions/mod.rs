@@ -17,6 +17,7 @@ use time::OffsetDateTime;
 pub use rules::find;
 
 use crate::db::{UserId, labels};
+use crate::json::json_labels;
 
 /// Limit per source; later names in the text are ignored.
 pub const MENTIONS_MAX: usize = 64;
@@ -37,6 +38,8 @@ labels! {
         Other = "other",
     }
 }
+
+json_labels!(EntityType: EntityType::ALL);
 
 impl EntityType {
     /// Whether both can be one entity: `Other` fits any type, and texts call the same thing a project, an organization and a

@@ -68,7 +68,7 @@ pub struct NewEvent {
     pub at: OffsetDateTime,
 }
 
-/// A source to write.
+/// A source to write, by the names of the columns.
 #[derive(Clone, Debug, Serialize)]
 pub struct NewSource<'a> {
     /// An item's theme, by id, or by the slug of an existing theme. `None` for turns and document parts.

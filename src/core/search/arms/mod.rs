@@ -414,26 +414,7 @@ pub(super) mod tests {
     }
 
     pub fn row(id: i64, text: &str) -> SourceRow {
-        let bytes = terms::of(text, None, &[]);
-        SourceRow {
-            id,
-            created_at: id * 1_000_000,
-            live_until: i64::MAX,
-            valid_from: i64::MIN,
-            valid_until: i64::MAX,
-            theme: Some(7),
-            agent: None,
-            owner: None,
-            project: None,
-            session: None,
-            item_type: ItemType::Fact,
-            is_users_word: false,
-            embedding: Some(EmbeddingState::Pending),
-            passages: vec![terms::read(&bytes).unwrap_or_default()],
-            has_vector: false,
-            vectors: Vec::new(),
-            hash: u64::from(crc32fast::hash(&bytes)),
-        }
+        SourceRow { embedding: Some(EmbeddingState::Pending), ..SourceRow::of(id, text) }
     }
 
     pub fn turn(id: i64, text: &str) -> SourceRow {
@@ -484,6 +465,22 @@ pub(super) mod tests {
         assert_eq!(ids_wanted(&index, Filters { memories_alone: true, ..active }), [2, 3, 5, 6, 7]);
     }
 
+    fn asked(terms: &[Term]) -> ArmInput<'_> {
+        ArmInput {
+            terms,
+            is_bare: true,
+            vector: None,
+            is_fitted: true,
+            speakers: &[],
+            containing: &[],
+            fragments: 0,
+            naming: &[],
+            with_context: false,
+            times: &[],
+            names: &[],
+        }
+    }
+
     #[test]
     fn the_union_has_both_signals_of_what_either_arm_finds() {
         let vector =
@@ -495,19 +492,8 @@ pub(super) mod tests {
         index.put(SourceRow { hash: 2, ..far });
         index.put(row(3, "bees without a vector"));
         let asked_vector = vectors::PreparedQuery::new(&vector(&[1.0, 0.0]));
-        let asked = ArmInput {
-            terms: &query_terms("bees"),
-            is_bare: true,
-            vector: Some(&asked_vector),
-            is_fitted: true,
-            speakers: &[],
-            containing: &[],
-            fragments: 0,
-            naming: &[],
-            with_context: false,
-            times: &[],
-            names: &[],
-        };
+        let terms = query_terms("bees");
+        let asked = ArmInput { vector: Some(&asked_vector), ..asked(&terms) };
         let all = wanted(&index, Filters::default());
         let Found { candidates: mut found, has_words, .. } = candidates(&index, &asked, &all);
         found.sort_by_key(|c| c.id.0);
@@ -523,19 +509,8 @@ pub(super) mod tests {
     #[test]
     fn where_no_word_is_found_pieces_of_texts_are() {
         let index = index_of(&["unbelievable", "tea"]);
-        let asked = ArmInput {
-            terms: &query_terms("believ"),
-            is_bare: true,
-            vector: None,
-            is_fitted: true,
-            speakers: &[],
-            containing: &[(1, 1), (99, 1)],
-            fragments: 1,
-            naming: &[],
-            with_context: false,
-            times: &[],
-            names: &[],
-        };
+        let terms = query_terms("believ");
+        let asked = ArmInput { containing: &[(1, 1), (99, 1)], fragments: 1, ..asked(&terms) };
         let all = wanted(&index, Filters::default());
         let Found { candidates: found, has_words, .. } = candidates(&index, &asked, &all);
         assert!(!has_words);

@@ -462,13 +462,11 @@ impl Index {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memories::passages::terms;
-
-    fn row(id: i64, text: &str) -> SourceRow {
+impl SourceRow {
+    /// A fact of one passage, so many seconds after 1970.
+    pub fn of(id: i64, text: &str) -> Self {
         let bytes = terms::of(text, None, &[]);
-        SourceRow {
+        Self {
             id,
             created_at: id * 1_000_000,
             live_until: i64::MAX,
@@ -488,6 +486,11 @@ mod tests {
             hash: u64::from(crc32fast::hash(&bytes)),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     fn ids_with(index: &Index, word: &str) -> Vec<i64> {
         let sources = index.sources_with(terms::number(word));
@@ -503,10 +506,10 @@ mod tests {
     fn what_is_put_in_is_found_by_its_terms_before_and_after_it_is_settled() {
         let mut index = Index::default();
         for (id, text) in [(1, "bees and tea"), (2, "tea"), (5, "bees")] {
-            assert!(index.put(row(id, text)));
+            assert!(index.put(SourceRow::of(id, text)));
         }
         index.settle();
-        index.put(row(3, "tea again"));
+        index.put(SourceRow::of(3, "tea again"));
         for _ in 0..2 {
             assert_eq!(ids_with(&index, "tea"), [1, 2, 3]);
             assert_eq!(ids_with(&index, "bees"), [1, 5]);
@@ -520,14 +523,14 @@ mod tests {
     #[test]
     fn what_changes_takes_the_place_of_what_was_there() {
         let mut index = Index::default();
-        index.put(row(1, "tea"));
-        index.put(row(2, "tea"));
+        index.put(SourceRow::of(1, "tea"));
+        index.put(SourceRow::of(2, "tea"));
         // Same words, other dates: the row stays.
-        let archived = SourceRow { live_until: i64::MIN, ..row(1, "tea") };
+        let archived = SourceRow { live_until: i64::MIN, ..SourceRow::of(1, "tea") };
         index.put(archived);
         assert_eq!((index.sources().len(), index.find(1)), (2, Some(0)));
         assert_eq!(index.source(0).live_until, i64::MIN);
-        index.put(row(1, "coffee"));
+        index.put(SourceRow::of(1, "coffee"));
         assert_eq!((ids_with(&index, "tea"), ids_with(&index, "coffee")), (vec![2], vec![1]));
         index.remove(2);
         index.remove(2);
@@ -536,7 +539,7 @@ mod tests {
         assert_eq!(ids_with(&index, "tea"), [0_i64; 0]);
         assert_eq!(index.find(2), None);
         // Added again.
-        index.put(row(2, "tea"));
+        index.put(SourceRow::of(2, "tea"));
         assert_eq!(ids_with(&index, "tea"), [2]);
     }
 
@@ -544,7 +547,7 @@ mod tests {
     fn it_is_worn_once_much_is_gone() {
         let mut index = Index::default();
         for id in 0..400 {
-            index.put(row(id, "tea"));
+            index.put(SourceRow::of(id, "tea"));
         }
         for id in 0..300 {
             assert_eq!(index.needs_rebuild(), id > 256, "{id}");
