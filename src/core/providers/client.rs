@@ -161,7 +161,7 @@ impl Http {
         body: Vec<u8>,
     ) -> Result<(u16, Option<Duration>), ProviderError> {
         self.check(url, reach)?;
-        let request = self.client(reach).post(url.whole());
+        let request = self.client(reach).post(url.to_url());
         let response = request.headers(headers).body(body).send().await;
         let response = response.map_err(|error| told_apart(&error))?;
         let retry_after = response.headers().get(RETRY_AFTER);
