@@ -68,8 +68,13 @@ impl Services {
         let chat_model = embedder.chat_model();
         let outbound = embedder.outbound();
         let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
-        let webhooks =
-            Webhooks::new(db.clone(), clock.clone(), outbound.clone(), sealer.clone(), public_url.clone());
+        let webhooks = Webhooks::new(
+            db.clone(),
+            clock.clone(),
+            outbound.clone(),
+            sealer.clone(),
+            public_url.clone(),
+        );
         let embeddings =
             Embeddings::new(db.clone(), clock.clone(), embedder, sealer, parts.offered)
                 .with_query_deadline(parts.query_deadline);

@@ -115,9 +115,7 @@ async fn apply(posted: &Submission, name: FormName, form: Result<ChatForm, Probl
 /// What was kept without a model, for the model that there is now.
 async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
     let (db, user, now) = posted.context();
-    let mut tx = db.as_user(user).await?;
-    ledger::read_guesses_again(&mut tx, user, now).await?;
-    tx.commit().await
+    db.for_user(user, async |conn, user| ledger::read_guesses_again(conn, user, now).await).await
 }
 
 #[component]

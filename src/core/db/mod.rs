@@ -10,6 +10,7 @@ mod pool;
 mod pulse;
 mod store;
 mod violation;
+mod work;
 
 pub use store::{
     draw_id, draw_ids, enter_scope, mark_all_changed, mark_everything_changed, note_changes,

@@ -60,10 +60,7 @@ impl Embeddings {
     }
 
     async fn settings(&self, user: UserId) -> Result<UserEmbeddingSettings, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let settings = settings::of_user(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(settings)
+        self.db.for_user(user, settings::of_user).await
     }
 
     /// A staged key counts as typed again.

@@ -279,10 +279,7 @@ pub async fn of_source(
     user: UserId,
     source: ItemId,
 ) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = store::list_of_source(&mut tx, user, source).await?;
-    tx.commit().await?;
-    Ok(found)
+    db.for_user(user, async |conn, user| store::list_of_source(conn, user, source).await).await
 }
 
 /// Finds or creates the entity with this name and type, in the user's write transaction. `None` if the normalized name is

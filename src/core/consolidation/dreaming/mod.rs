@@ -150,10 +150,7 @@ pub async fn users_due(
 /// # Errors
 /// Only database errors.
 pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let settings = store::find_settings(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(settings)
+    db.for_user(user, store::find_settings).await
 }
 
 /// Saves the user's settings.
@@ -161,9 +158,7 @@ pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Erro
 /// # Errors
 /// Only database errors.
 pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    store::save_settings(&mut tx, user, settings).await?;
-    tx.commit().await
+    db.for_user(user, async |conn, user| store::save_settings(conn, user, settings).await).await
 }
 
 /// Whose episodes a dream reads: of one owner, or shared; of one project, or of none.

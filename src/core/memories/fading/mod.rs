@@ -267,10 +267,7 @@ pub async fn list_faded(db: &Db, user: UserId) -> Result<Vec<ItemId>, sqlx::Erro
 /// # Errors
 /// Database errors only.
 pub async fn settings(db: &Db, user: UserId) -> Result<FadingSettings, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let settings = store::find_settings(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(settings)
+    db.for_user(user, store::find_settings).await
 }
 
 /// # Errors
