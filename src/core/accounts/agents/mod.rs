@@ -104,7 +104,7 @@ impl Accounts {
 
     /// All agents of the user, by name.
     pub async fn agent_names(&self, user: UserId) -> Result<Vec<(AgentId, String)>, AccountError> {
-        self.db.for_user(user, list_names).await
+        Ok(self.db.for_user(user, list_names).await?)
     }
 
     /// Takes effect at the agent's next call, and when its sessions are next read.

@@ -26,15 +26,6 @@ use crate::input::Invalid;
 use crate::replay::{self, Note, NotedAct, note_own};
 use crate::seal::{SealError, Sealer, SecretOwner};
 
-/// A user's settings, or the defaults.
-pub async fn of_user(
-    conn: &mut PgConnection,
-    user: UserId,
-) -> Result<UserEmbeddingSettings, sqlx::Error> {
-    let found = store::find_embedding_settings(conn, user).await?;
-    Ok(found.unwrap_or_default())
-}
-
 /// A stored endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointSettings {
@@ -176,6 +167,18 @@ impl EndpointPurpose {
         let accepted = "`purpose` is none of models, webhooks and clients.";
         or_models.ok_or_else(|| Invalid::new("purpose", "unknown", accepted))
     }
+
+    /// How far an endpoint may reach that this user chose, or nobody.
+    pub async fn reach(
+        self,
+        db: &Db,
+        user: Option<UserId>,
+        url: &EndpointUrl,
+    ) -> Result<Reach, sqlx::Error> {
+        let mut conn = db.system_connection().await?;
+        let may = store::may_reach_private(&mut conn, user, url.host(), url.port(), self).await?;
+        Ok(if may { Reach::Private } else { Reach::Public })
+    }
 }
 
 /// Members may call this host and port, as the system role.
@@ -236,13 +239,13 @@ pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, s
     let mut tx = db.as_writer(user).await?;
     match note.what {
         Act::ChatOff | Act::ChatOn => {
-            let mut settings = store::find_chat_settings(&mut tx, user).await?.unwrap_or_default();
+            let mut settings = store::find_chat_settings(&mut tx, user).await?;
             // What the restore has paused is resumed by the person alone.
             settings.enabled = note.what == Act::ChatOn && !settings.is_paused;
             store::save_chat_settings(&mut tx, user, &settings, now).await?;
         }
         Act::EmbeddingsOff | Act::EmbeddingsOn => {
-            let mut settings = of_user(&mut tx, user).await?;
+            let mut settings = store::find_embedding_settings(&mut tx, user).await?;
             settings.enabled = note.what == Act::EmbeddingsOn && !settings.is_paused;
             store::save_embedding_settings(&mut tx, user, &settings, now).await?;
         }
@@ -260,15 +263,4 @@ pub async fn pause_own_endpoints(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     store::pause_own_endpoints(conn, now).await
-}
-
-/// How far an endpoint may reach that this user chose, or nobody.
-pub async fn reach(
-    conn: &mut PgConnection,
-    user: Option<UserId>,
-    url: &EndpointUrl,
-    purpose: EndpointPurpose,
-) -> Result<Reach, sqlx::Error> {
-    let may = store::may_reach_private(conn, user, url.host(), url.port(), purpose).await?;
-    Ok(if may { Reach::Private } else { Reach::Public })
 }
