@@ -6,8 +6,8 @@ use super::spaces::{FollowReason, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::{UserId, mark_all_changed, note_changes};
 use crate::providers::settings::{
-    self, EndpointForm, EndpointKind, EndpointPurpose, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
-    own_embedding_key, typed_key,
+    self, EndpointForm, EndpointKind, EndpointPurpose, EndpointSettings, ParsedEmbedding,
+    UserEmbeddingSettings, own_embedding_key, typed_key,
 };
 use crate::providers::{EmbeddingReport, Reach, Tested};
 use crate::queue;

@@ -43,15 +43,9 @@ static CHAT: components::EndpointKind = components::EndpointKind {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum SystemChatForm {
-    Fill {
-        vendor: Field,
-    },
+    Fill { vendor: Field },
     Test(EndpointFields),
-    Save {
-        #[serde(flatten)]
-        endpoint: EndpointFields,
-        daily_token_cap: Field,
-    },
+    Save(EndpointFields),
 }
 
 pub async fn save_chat(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> Response {
@@ -62,8 +56,8 @@ pub async fn save_chat(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -
             SystemChatForm::Test(fields) => {
                 test(&posted, name, chat.test_system(&fields.form())).await
             }
-            SystemChatForm::Save { endpoint, daily_token_cap } => {
-                chat.save_system(&endpoint.form(), &daily_token_cap).await?;
+            SystemChatForm::Save(fields) => {
+                chat.save_system(&fields.form(), fields.text("daily_token_cap")).await?;
                 Ok(done(name, "Saved."))
             }
         }

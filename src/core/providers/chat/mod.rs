@@ -25,8 +25,8 @@ pub use spend::{CapReached, DaySpend, Spent};
 
 use super::client::HttpAnswer;
 use super::settings::{
-    self, Effective, EndpointOwner, EndpointPurpose, EndpointSettings, SYSTEM_CHAT_KEY, SystemChatSettings,
-    UserChatSettings, own_chat_key,
+    self, Effective, EndpointOwner, EndpointPurpose, EndpointSettings, SYSTEM_CHAT_KEY,
+    SystemChatSettings, UserChatSettings, own_chat_key,
 };
 pub use super::settings::{Allowance, Allowances, ChatPurpose};
 use super::{Endpoint, EndpointUrl, ProviderError, Reach};

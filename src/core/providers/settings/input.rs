@@ -1,10 +1,12 @@
 //! Parses the endpoint forms: all limits are here, and an invalid value gets one sentence beside its field.
 
+use std::ops::RangeInclusive;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::{EndpointSettings, Pace, SpaceSettings, staged};
-use crate::input::{Invalid, check_text};
+use crate::input::{Invalid, check_text, number};
 use crate::providers::presets::{PRESETS, Prefixes, prefixes_of};
 use crate::providers::{ApiKey, Endpoint, EndpointUrl, MAX_DIMENSIONS, ProviderType, Reach};
 use crate::seal::{SealError, Sealer, SecretOwner};
@@ -262,9 +264,9 @@ impl ParsedEmbedding {
         Ok(Self {
             endpoint,
             pace: Pace {
-                batch_size: number("batch_size", form.batch_size, 1..=256, 32)?,
-                concurrency: number("concurrency", form.concurrency, 1..=8, 1)?,
-                pause_ms: number("pause_ms", form.pause_ms, 0..=60_000, 0)?,
+                batch_size: number_or(32, "batch_size", form.batch_size, 1..=256)?,
+                concurrency: number_or(1, "concurrency", form.concurrency, 1..=8)?,
+                pause_ms: number_or(0, "pause_ms", form.pause_ms, 0..=60_000)?,
             },
             query_prefix,
             document_prefix,
@@ -320,37 +322,25 @@ fn unknown_preset() -> Invalid {
 }
 
 fn dimensions(text: &str) -> Result<Option<i32>, Invalid> {
-    match text.trim() {
-        "" => Ok(None),
-        text => match text.parse() {
-            Ok(n @ 1..=DIMENSIONS_MAX) => Ok(Some(n)),
-            _ => Err(Invalid::new(
-                "dimensions",
-                "out_of_range",
-                format!(
-                    "`dimensions` is out of range; give 1 to {DIMENSIONS_MAX}, or leave it empty to take what the model gives."
-                ),
-            )),
-        },
+    if text.trim().is_empty() {
+        return Ok(None);
     }
+    let accepted =
+        format!("give 1 to {DIMENSIONS_MAX}, or leave it empty to take what the model gives");
+    number("dimensions", text, 1..=DIMENSIONS_MAX, accepted).map(Some)
 }
 
-fn number(
+fn number_or(
+    default: i32,
     field: &'static str,
     text: &str,
-    range: std::ops::RangeInclusive<i32>,
-    default: i32,
+    range: RangeInclusive<i32>,
 ) -> Result<i32, Invalid> {
-    match text.trim() {
-        "" => Ok(default),
-        text => text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
-            Invalid::new(
-                field,
-                "out_of_range",
-                format!("`{field}` is out of range; give {} to {}.", range.start(), range.end()),
-            )
-        }),
+    if text.trim().is_empty() {
+        return Ok(default);
     }
+    let accepted = format!("give {} to {}", range.start(), range.end());
+    number(field, text, range, accepted)
 }
 
 /// Parses `host:port` of a line of the allow-list.
