@@ -222,9 +222,7 @@ pub async fn profile_on(
 
 /// Whether the entity exists, merged or not.
 pub async fn exists(db: &Db, user: UserId, id: EntityId) -> Result<bool, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let root = store::find_root(&mut tx, user, id).await?;
-    tx.commit().await?;
+    let root = db.for_user(user, async |conn, user| store::find_root(conn, user, id).await).await?;
     Ok(root.is_some())
 }
 

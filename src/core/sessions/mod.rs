@@ -397,9 +397,8 @@ pub async fn transcript(
 
 /// Whether the user has this session.
 pub async fn exists(db: &Db, user: UserId, session: SessionId) -> Result<bool, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = store::find(&mut tx, user, session).await?;
-    tx.commit().await?;
+    let found =
+        db.for_user(user, async |conn, user| store::find(conn, user, session).await).await?;
     Ok(found.is_some())
 }
 

@@ -98,9 +98,7 @@ impl Webhooks {
     /// Delivers what is due to this user's webhooks, until the slice is over. A webhook that does not answer keeps no other
     /// one waiting.
     pub async fn deliver(&self, user: UserId, slice: &Slice) -> Result<DeliveryRound, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let on = store::list_on(&mut tx, user).await?;
-        tx.commit().await?;
+        let on = self.db.for_user(user, store::list_on).await?;
         let now = self.clock.now();
         let all = on.into_iter().map(async |webhook| match webhook.next_try_at {
             Some(at) if at > now => Ok(DeliveryRound::Later(at)),

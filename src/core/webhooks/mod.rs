@@ -14,6 +14,7 @@ mod store;
 pub use delivery::{DeliveryProblem, DeliveryRound};
 pub use input::NewWebhook;
 pub use signature::WebhookSecret;
+pub use store::pause_all;
 
 use time::{Duration, OffsetDateTime};
 
@@ -254,9 +255,4 @@ pub async fn delete_again(
     note_own(&mut tx, NotedAct::WebhookDeleted, Some(id), now).await?;
     tx.commit().await?;
     Ok(was_there)
-}
-
-/// After a restore, as the owner role: one that is on may have been paused or deleted since, and the lost server may run.
-pub async fn pause_all(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
-    store::pause_all(conn).await
 }

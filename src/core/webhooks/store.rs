@@ -187,7 +187,8 @@ pub async fn set_state(
     Ok(done.rows_affected() == 1)
 }
 
-/// Of every user, as the owner role.
+/// After a restore, of every user, as the owner role: one that is on may have been paused or deleted since, and the lost server
+/// may run.
 pub async fn pause_all(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("UPDATE webhooks SET state = 'paused', next_try_at = NULL WHERE state = 'on'")
         .execute(conn)

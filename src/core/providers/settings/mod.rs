@@ -16,6 +16,7 @@ pub use input::{
 pub use purpose::{
     Allowance, Allowances, CAP_TOKENS_MAX, CAP_TOKENS_MIN, ChatPurpose, DAILY_TOKEN_CAP,
 };
+pub use store::pause_own_endpoints;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -255,12 +256,4 @@ pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, s
     }
     note_own(&mut tx, note.what, None, now).await?;
     tx.commit().await.map(|()| true)
-}
-
-/// After a restore, as the owner role: an own endpoint may have been removed since the backup.
-pub async fn pause_own_endpoints(
-    conn: &mut PgConnection,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    store::pause_own_endpoints(conn, now).await
 }

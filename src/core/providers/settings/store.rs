@@ -328,7 +328,8 @@ pub async fn save_chat_settings(
     Ok(())
 }
 
-/// Of every user, as the owner role. Where the system's provider serves instead, an own endpoint is only no longer used.
+/// After a restore, of every user, as the owner role: an own endpoint may have been removed since the backup. Where the system's
+/// provider serves instead, it is only no longer used.
 pub async fn pause_own_endpoints(
     conn: &mut PgConnection,
     now: OffsetDateTime,
