@@ -26,7 +26,7 @@ use spent::{Spent, title_of};
 
 const PATH: &str = "/settings/chat";
 
-pub static OWN: EndpointKind = EndpointKind {
+pub const OWN: EndpointKind = EndpointKind {
     path: PATH,
     page: PATH,
     formats: &[

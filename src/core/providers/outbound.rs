@@ -43,10 +43,8 @@ impl Outbound {
         body: Vec<u8>,
     ) -> Result<(u16, Option<Duration>), ProviderError> {
         let sent = self.0.deliver(url, reach, headers, body);
-        match tokio::time::timeout(DELIVERY_TIMEOUT, sent).await {
-            Ok(answered) => answered,
-            Err(_) => Err(ProviderError::TimedOut),
-        }
+        let answered = tokio::time::timeout(DELIVERY_TIMEOUT, sent).await;
+        answered.map_err(|_| ProviderError::TimedOut)?
     }
 
     /// The body of a small document, or `None` if the answer is anything but 200.

@@ -33,11 +33,9 @@ static LLAMACPP: components::EndpointKind = components::EndpointKind {
 static CHAT: components::EndpointKind = components::EndpointKind {
     path: "/admin/chat",
     page: PATH,
-    formats: chat::OWN.formats,
-    has_thinking: true,
     url_example: "http://llama:8080",
-    model_example: chat::OWN.model_example,
     test_hint: "",
+    ..chat::OWN
 };
 
 #[derive(Deserialize)]

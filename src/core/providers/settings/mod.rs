@@ -168,18 +168,6 @@ impl EndpointPurpose {
         let accepted = "`purpose` is none of models, webhooks and clients.";
         or_models.ok_or_else(|| Invalid::new("purpose", "unknown", accepted))
     }
-
-    /// How far an endpoint may reach that this user chose, or nobody.
-    pub async fn reach(
-        self,
-        db: &Db,
-        user: Option<UserId>,
-        url: &EndpointUrl,
-    ) -> Result<Reach, sqlx::Error> {
-        let mut conn = db.system_connection().await?;
-        let may = store::may_reach_private(&mut conn, user, url.host(), url.port(), self).await?;
-        Ok(if may { Reach::Private } else { Reach::Public })
-    }
 }
 
 /// Members may call this host and port, as the system role.
@@ -256,4 +244,18 @@ pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, s
     }
     note_own(&mut tx, note.what, None, now).await?;
     tx.commit().await.map(|()| true)
+}
+
+impl EndpointPurpose {
+    /// How far an endpoint may reach that this user chose, or nobody.
+    pub async fn reach(
+        self,
+        db: &Db,
+        user: Option<UserId>,
+        url: &EndpointUrl,
+    ) -> Result<Reach, sqlx::Error> {
+        let mut conn = db.system_connection().await?;
+        let may = store::may_reach_private(&mut conn, user, url.host(), url.port(), self).await?;
+        Ok(if may { Reach::Private } else { Reach::Public })
+    }
 }

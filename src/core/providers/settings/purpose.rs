@@ -49,18 +49,6 @@ impl ChatPurpose {
         }
     }
 
-    /// The names of a form's fields: of its switch, and of its share.
-    pub fn fields(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Facts => ("on_facts", "share_facts"),
-            Self::Enrichment => ("on_enrichment", "share_enrichment"),
-            Self::Summary => ("on_summary", "share_summary"),
-            Self::Reflection => ("on_reflection", "share_reflection"),
-            Self::Dreaming => ("on_dreaming", "share_dreaming"),
-            Self::Evaluation => ("on_evaluation", "share_evaluation"),
-        }
-    }
-
     /// `None`: a row from before purposes were recorded.
     pub fn from_column(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|purpose| purpose.as_str() == text)
@@ -153,6 +141,20 @@ impl Allowances {
                 );
                 Err(Invalid::new(field, "out_of_range", sentence))
             }
+        }
+    }
+}
+
+impl ChatPurpose {
+    /// The names of a form's fields: of its switch, and of its share.
+    pub fn fields(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Facts => ("on_facts", "share_facts"),
+            Self::Enrichment => ("on_enrichment", "share_enrichment"),
+            Self::Summary => ("on_summary", "share_summary"),
+            Self::Reflection => ("on_reflection", "share_reflection"),
+            Self::Dreaming => ("on_dreaming", "share_dreaming"),
+            Self::Evaluation => ("on_evaluation", "share_evaluation"),
         }
     }
 }
