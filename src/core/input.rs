@@ -2,6 +2,9 @@
 //! code, the field, and one sentence that says what is accepted. It never contains the input text.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use crate::texts::is_blank;
 
@@ -57,6 +60,19 @@ pub fn required_text<'a>(
         return Err(Invalid::new(field, "required", sentence));
     }
     Ok(text.trim())
+}
+
+/// A number of a form. `accepted` says what to give instead, such as "give 1 to 8".
+pub fn number<N: FromStr + PartialOrd>(
+    field: &'static str,
+    text: &str,
+    range: RangeInclusive<N>,
+    accepted: impl fmt::Display,
+) -> Result<N, Invalid> {
+    let number = text.trim().parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        Invalid::new(field, "out_of_range", format!("`{field}` is out of range; {accepted}."))
+    })
 }
 
 /// Turns an error's clause into a sentence for people.

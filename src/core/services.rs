@@ -15,7 +15,7 @@ use crate::evaluation::Evaluation;
 use crate::memories::Adding;
 use crate::memories::quota::ItemQuota;
 use crate::providers::chat::Chat;
-use crate::providers::{DocumentFetcher, Embedder, EndpointUrl};
+use crate::providers::{Embedder, EndpointUrl, Outbound};
 use crate::seal::Sealer;
 use crate::search::{Reader, Search};
 use crate::webhooks::Webhooks;
@@ -37,7 +37,7 @@ pub struct Services {
     pub activity: Activity,
     pub webhooks: Webhooks,
     /// For the descriptions of OAuth clients.
-    pub document_fetcher: DocumentFetcher,
+    pub outbound: Outbound,
     /// `None` where no backup folder is set.
     pub backups: Option<Backups>,
     /// Of the pages that an answer refers to.
@@ -66,11 +66,15 @@ impl Services {
         let ServiceParts { db, clock, accounts, embedder, sealer, public_url, .. } = parts;
         embedder.keep_in(db.clone());
         let chat_model = embedder.chat_model();
-        let document_fetcher = embedder.document_fetcher();
         let outbound = embedder.outbound();
         let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
-        let webhooks =
-            Webhooks::new(db.clone(), clock.clone(), outbound, sealer.clone(), public_url.clone());
+        let webhooks = Webhooks::new(
+            db.clone(),
+            clock.clone(),
+            outbound.clone(),
+            sealer.clone(),
+            public_url.clone(),
+        );
         let embeddings =
             Embeddings::new(db.clone(), clock.clone(), embedder, sealer, parts.offered)
                 .with_query_deadline(parts.query_deadline);
@@ -89,7 +93,7 @@ impl Services {
             search,
             chat,
             webhooks,
-            document_fetcher,
+            outbound,
             public_url,
         }
     }

@@ -7,7 +7,7 @@ use lru::LruCache;
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::oauth::{ClientId, ClientMetadata, MetadataRefusal, OauthClient};
-use crate::providers::{DocumentFetcher, EndpointUrl, ProviderError, Reach};
+use crate::providers::{EndpointUrl, Outbound, ProviderError, Reach};
 
 const NO_DOCUMENT: &str = "The program names an address as its id, and no valid description of a program can be read there.";
 
@@ -22,13 +22,13 @@ pub type FoundDocument = Result<OauthClient, &'static str>;
 
 /// The documents of clients, fetched and kept.
 pub struct ClientDocuments {
-    fetcher: DocumentFetcher,
+    outbound: Outbound,
     kept: Mutex<LruCache<ClientId, (OffsetDateTime, FoundDocument)>>,
 }
 
 impl ClientDocuments {
-    pub fn new(fetcher: DocumentFetcher) -> Self {
-        Self { fetcher, kept: Mutex::new(LruCache::new(KEPT_MAX)) }
+    pub fn new(outbound: Outbound) -> Self {
+        Self { outbound, kept: Mutex::new(LruCache::new(KEPT_MAX)) }
     }
 
     pub fn find(&self, id: &ClientId, now: OffsetDateTime) -> Option<FoundDocument> {
@@ -47,7 +47,7 @@ impl ClientDocuments {
     }
 
     pub async fn fetch(&self, id: &ClientId, url: &EndpointUrl, reach: Reach) -> FoundDocument {
-        let fetched = self.fetcher.fetch(url, reach).await;
+        let fetched = self.outbound.fetch(url, reach).await;
         let body = fetched.map_err(|error| match error {
             ProviderError::Forbidden => {
                 "The program names an address as its id that this server may not call."

@@ -58,7 +58,7 @@ impl AppState {
             gauges: Arc::default(),
             metrics_token: parts.metrics_token,
             throttles: Arc::default(),
-            client_documents: Arc::new(ClientDocuments::new(services.document_fetcher.clone())),
+            client_documents: Arc::new(ClientDocuments::new(services.outbound.clone())),
             calls: Calls::default(),
             body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,

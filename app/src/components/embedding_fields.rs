@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{Field, FieldError, NumberField};
+use super::{Field, NumberField, SelectField};
 use crate::forms::FormState;
 use crate::providers::presets::PRESETS;
 
@@ -25,15 +25,7 @@ fn Prefixes(form: FormState) -> impl IntoView {
     let is_open = PREFIX_FIELDS
         .iter()
         .any(|name| !form.value(name).is_empty() || form.error_of(name).is_some());
-    let chosen = form.value("preset");
-    let options = PRESETS.map(|preset| {
-        view! {
-            <option value=preset.slug selected=chosen == preset.slug>
-                {preset.name}
-            </option>
-        }
-    });
-    let options = options.into_iter().collect_view();
+    let choices = PRESETS.map(|preset| (preset.slug, preset.name)).to_vec();
     let shown = PRESETS.into_iter().filter(|preset| preset.slug != "none");
     let rows = shown.map(|preset| {
         let prefixes = preset.prefixes();
@@ -46,29 +38,18 @@ fn Prefixes(form: FormState) -> impl IntoView {
         }
     });
     let rows = rows.collect_view();
-    let id = form.id_of("preset");
-    let hint_id = format!("{id}-hint");
-    let error_id = format!("{id}-error");
-    let error = form.error_of("preset");
-    let described_by = match error {
-        Some(_) => format!("{hint_id} {error_id}"),
-        None => hint_id.clone(),
-    };
     view! {
         <details class="fold" open=is_open>
             <summary>"Input prefixes"</summary>
             <div class="stack">
-                <div class="field">
-                    <label for=id.clone()>"Preset"</label>
-                    <p class="hint" id=hint_id>
-                        "Some models were trained with a prefix before each text, and find less without it. A prefix entered below takes precedence over the preset."
-                    </p>
-                    <select id=id name="preset" aria-describedby=described_by>
-                        <option value="">"Automatic, by the model's name"</option>
-                        {options}
-                    </select>
-                    <FieldError id=error_id error />
-                </div>
+                <SelectField
+                    form=form.clone()
+                    name="preset"
+                    label="Preset"
+                    hint="Some models were trained with a prefix before each text, and find less without it. A prefix entered below takes precedence over the preset."
+                    any="Automatic, by the model's name"
+                    choices
+                />
                 <div class="field-row">
                     <Field
                         form=form.clone()

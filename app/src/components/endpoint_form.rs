@@ -4,8 +4,8 @@
 use leptos::prelude::*;
 
 use super::{
-    Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, StateBadge,
-    TestReport,
+    Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, SelectField,
+    StateBadge, TestReport,
 };
 use crate::accounts::Role;
 use crate::endpoint::{EndpointView, host_port, model_name};
@@ -128,8 +128,10 @@ fn EndpointForm(
     );
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let own = is_own.then(|| view! { <InUse form=form.clone() /> });
-    let format = (!kind.formats.is_empty())
-        .then(|| view! { <ApiFormat form=form.clone() formats=kind.formats /> });
+    let format = (!kind.formats.is_empty()).then(|| {
+        let choices = kind.formats.to_vec();
+        view! { <SelectField form=form.clone() name="provider_type" label="API format" choices /> }
+    });
     let dimensions = is_embedding.then(|| {
         view! {
             <NumberField
@@ -283,32 +285,6 @@ fn InUse(form: FormState) -> impl IntoView {
                 <span>"Use this endpoint"</span>
             </label>
             <FieldError id="own_enabled-error".to_owned() error />
-        </div>
-    }
-    .into_any()
-}
-
-#[component]
-fn ApiFormat(form: FormState, formats: &'static [(&'static str, &'static str)]) -> impl IntoView {
-    let chosen = form.value("provider_type");
-    let error = form.error_of("provider_type");
-    let id = form.id_of("provider_type");
-    let error_id = format!("{id}-error");
-    let described_by = error.is_some().then(|| error_id.clone());
-    let options = formats.iter().map(|(slug, name)| {
-        view! {
-            <option value=*slug selected=chosen == *slug>
-                {*name}
-            </option>
-        }
-    });
-    view! {
-        <div class="field">
-            <label for=id.clone()>"API format"</label>
-            <select id=id name="provider_type" aria-describedby=described_by>
-                {options.collect_view()}
-            </select>
-            <FieldError id=error_id error />
         </div>
     }
     .into_any()

@@ -120,6 +120,55 @@ pub fn Password(
     }
 }
 
+/// One of several values, each with its words.
+#[component]
+pub fn SelectField(
+    form: FormState,
+    name: &'static str,
+    label: &'static str,
+    choices: Vec<(&'static str, &'static str)>,
+    /// Instead of the form's own id of the field.
+    #[prop(optional)]
+    id: Option<String>,
+    #[prop(optional)] hint: Option<&'static str>,
+    /// The words of the empty value, which comes first.
+    #[prop(optional, into)]
+    any: Option<String>,
+) -> impl IntoView {
+    let id = id.unwrap_or_else(|| form.id_of(name));
+    let (chosen, error) = (form.value(name), form.error_of(name));
+    let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
+    let described = [(hint.is_some(), &hint_id), (error.is_some(), &error_id)];
+    let described = described.into_iter().filter_map(|(is_there, id)| is_there.then(|| &**id));
+    let described_by = Some(described.collect::<Vec<_>>().join(" ")).filter(|ids| !ids.is_empty());
+    let options = choices.into_iter().map(|(value, words)| {
+        view! {
+            <option value=value selected=chosen == value>
+                {words}
+            </option>
+        }
+    });
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            {hint
+                .map(|hint| {
+                    view! {
+                        <p class="hint" id=hint_id>
+                            {hint}
+                        </p>
+                    }
+                })}
+            <select id=id name=name aria-describedby=described_by>
+                {any.map(|words| view! { <option value="">{words}</option> })}
+                {options.collect_view()}
+            </select>
+            <FieldError id=error_id error />
+        </div>
+    }
+    .into_any()
+}
+
 /// The error that stands beside the field it is about.
 #[component]
 pub fn FieldError(id: String, error: Option<String>) -> impl IntoView {

@@ -44,7 +44,7 @@ pub use endpoint_form::{
     EffectiveModel, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
 };
 pub use facts::{Fact, Facts, LateView, SpaceView, space_facts};
-pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
+pub use field::{Done, Field, FieldError, FormError, NumberField, Password, SelectField};
 pub use frame::{Frame, Section};
 pub use memory_switch::MemorySwitch;
 pub use notice::{NoSuchPage, Trouble, not_found, with_code};

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{FieldError, StateBadge, When};
+use super::{FieldError, SelectField, StateBadge, When};
 use crate::accounts::model::{ConnectedClient, TokenRecord};
 use crate::accounts::oauth::RedirectUri;
 use crate::forms::FormState;
@@ -174,31 +174,19 @@ pub fn TokenChoices(
         }
     });
     let described_by = error.is_some().then(|| error_id.clone());
-    let lifetime = form.value("expires_days");
-    let lifetimes = LIFETIMES.map(|(days, words)| {
-        view! {
-            <option value=days selected=lifetime == days>
-                {words}
-            </option>
-        }
-    });
-    let select_id = format!("{prefix}-expires");
-    let lifetime_error = form.error_of("expires_days");
-    let lifetime_error_id = format!("{prefix}-expires-error");
-    let lifetime_described_by = lifetime_error.is_some().then(|| lifetime_error_id.clone());
     view! {
         <fieldset class="field" aria-describedby=described_by>
             <legend>"Permissions"</legend>
             {scopes.collect_view()}
             <FieldError id=error_id error />
         </fieldset>
-        <div class="field">
-            <label for=select_id.clone()>"Expires"</label>
-            <select id=select_id name="expires_days" aria-describedby=lifetime_described_by>
-                {lifetimes.into_iter().collect_view()}
-            </select>
-            <FieldError id=lifetime_error_id error=lifetime_error />
-        </div>
+        <SelectField
+            form
+            id=format!("{prefix}-expires")
+            name="expires_days"
+            label="Expires"
+            choices=LIFETIMES.to_vec()
+        />
     }
     .into_any()
 }

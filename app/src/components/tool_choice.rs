@@ -4,7 +4,7 @@
 use crate::forms::FormState;
 use leptos::prelude::*;
 
-use super::FieldError;
+use super::SelectField;
 
 /// Each list, what it has, and the button that chooses it.
 const LISTS: [(&str, &str, &str); 4] = [
@@ -29,33 +29,17 @@ pub fn ToolSelect(
     /// The list of a new agent where nothing is chosen.
     suggested: &'static str,
 ) -> impl IntoView {
-    let chosen = form.value("tools").to_owned();
-    let error = form.error_of("tools");
-    let described_by = match error.is_some() {
-        true => "consent-tools-hint consent-tools-error",
-        false => "consent-tools-hint",
-    };
-    let options = LISTS.map(|(name, told, _)| {
-        let told = told.trim_start_matches("Tools: ");
-        view! {
-            <option value=name selected=chosen == name>
-                {told}
-            </option>
-        }
-    });
-    let options = options.into_iter().collect_view();
+    let choices = LISTS.map(|(name, told, _)| (name, told.trim_start_matches("Tools: ")));
     view! {
-        <div class="field">
-            <label for="consent-tools">"Tools"</label>
-            <p class="hint" id="consent-tools-hint">
-                "Which tools are listed to the agent; the permissions decide what it may do. A list chosen here also replaces the one of an existing agent."
-            </p>
-            <select id="consent-tools" name="tools" aria-describedby=described_by>
-                <option value="">{format!("{suggested}; existing agents keep theirs")}</option>
-                {options}
-            </select>
-            <FieldError id="consent-tools-error".to_owned() error />
-        </div>
+        <SelectField
+            form
+            id="consent-tools".to_owned()
+            name="tools"
+            label="Tools"
+            hint="Which tools are listed to the agent; the permissions decide what it may do. A list chosen here also replaces the one of an existing agent."
+            any=format!("{suggested}; existing agents keep theirs")
+            choices=choices.to_vec()
+        />
     }
     .into_any()
 }

@@ -1,10 +1,12 @@
 //! The endpoint forms of embeddings and chat: their fields, and *Test*. The form keeps its values, except the key, which is
 //! sealed or sent to the endpoint, and never part of a response.
 
+use std::collections::BTreeMap;
+
 use keepsake_edge::error::Problem;
 use serde::Deserialize;
 
-use super::{Attempt, Field, FormName, FormState, Outcome, Submission, TestResult, page};
+use super::{Attempt, FormName, FormState, Outcome, Submission, TestResult, page};
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatReport;
 use crate::providers::settings::{EndpointForm, EndpointKind};
@@ -13,44 +15,31 @@ use crate::providers::{EmbeddingReport, NotChat, ProviderError, Tested};
 
 /// The fields of an endpoint form, as posted.
 #[derive(Deserialize)]
-pub struct EndpointFields {
-    own_enabled: Field,
-    provider_type: Field,
-    url: Field,
-    model: Field,
-    key: Field,
-    clear_key: Field,
-    key_header: Field,
-    thinking_off: Field,
-    staged: Field,
-    dimensions: Field,
-    preset: Field,
-    query_prefix: Field,
-    document_prefix: Field,
-    batch_size: Field,
-    concurrency: Field,
-    pause_ms: Field,
-}
+pub struct EndpointFields(BTreeMap<String, String>);
 
 impl EndpointFields {
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
     pub fn form(&self) -> EndpointForm<'_> {
         EndpointForm {
-            own_enabled: self.own_enabled.is_checked(),
-            provider_type: &self.provider_type,
-            url: &self.url,
-            model: &self.model,
-            key: &self.key,
-            clear_key: self.clear_key.is_checked(),
-            key_header: &self.key_header,
-            is_thinking_off: self.thinking_off.is_checked(),
-            staged: &self.staged,
-            dimensions: &self.dimensions,
-            preset: &self.preset,
-            query_prefix: &self.query_prefix,
-            document_prefix: &self.document_prefix,
-            batch_size: &self.batch_size,
-            concurrency: &self.concurrency,
-            pause_ms: &self.pause_ms,
+            own_enabled: self.text("own_enabled") == "1",
+            provider_type: self.text("provider_type"),
+            url: self.text("url"),
+            model: self.text("model"),
+            key: self.text("key"),
+            clear_key: self.text("clear_key") == "1",
+            key_header: self.text("key_header"),
+            is_thinking_off: self.text("thinking_off") == "1",
+            staged: self.text("staged"),
+            dimensions: self.text("dimensions"),
+            preset: self.text("preset"),
+            query_prefix: self.text("query_prefix"),
+            document_prefix: self.text("document_prefix"),
+            batch_size: self.text("batch_size"),
+            concurrency: self.text("concurrency"),
+            pause_ms: self.text("pause_ms"),
         }
     }
 }

@@ -17,7 +17,8 @@ use time::OffsetDateTime;
 
 use crate::accounts::operators::Operator;
 use crate::components::{
-    Done, Field, FormError, NoSuchPage, Progress, Section, StateBadge, count, with_code,
+    Done, Field, FormError, NoSuchPage, Progress, Section, SelectField, StateBadge, count,
+    with_code,
 };
 use crate::embedding::{OpenEmbeddings, SystemOverview};
 use crate::forms::{FormName, FormState};
@@ -356,11 +357,6 @@ fn allowed(endpoints: &[(String, i32, String)], form: FormState) -> AnyView {
             .collect_view();
         view! { <ul class="list">{rows}</ul> }.into_any()
     };
-    let chosen = form.value("purpose");
-    let purposes = PURPOSES
-        .into_iter()
-        .map(|(name, words)| view! { <option value=name selected=chosen == name>{words}</option> })
-        .collect_view();
     view! {
         <section class="part" aria-labelledby="allowed">
             <h2 id="allowed">"Allowed endpoints"</h2>
@@ -378,10 +374,13 @@ fn allowed(endpoints: &[(String, i32, String)], form: FormState) -> AnyView {
                     autocomplete="off"
                     maxlength="260"
                 />
-                <div class="field">
-                    <label for="allowed-purpose">"Purpose"</label>
-                    <select id="allowed-purpose" name="purpose">{purposes}</select>
-                </div>
+                <SelectField
+                    form
+                    id="allowed-purpose".to_owned()
+                    name="purpose"
+                    label="Purpose"
+                    choices=PURPOSES.to_vec()
+                />
                 <div>
                     <button type="submit" name="action" value="add">
                         "Allow"

@@ -26,7 +26,7 @@ use spent::{Spent, title_of};
 
 const PATH: &str = "/settings/chat";
 
-pub static OWN: EndpointKind = EndpointKind {
+pub const OWN: EndpointKind = EndpointKind {
     path: PATH,
     page: PATH,
     formats: &[
@@ -115,9 +115,7 @@ async fn apply(posted: &Submission, name: FormName, form: Result<ChatForm, Probl
 /// What was kept without a model, for the model that there is now.
 async fn read_guesses_again(posted: &Submission) -> Result<(), sqlx::Error> {
     let (db, user, now) = posted.context();
-    let mut tx = db.as_user(user).await?;
-    ledger::read_guesses_again(&mut tx, user, now).await?;
-    tx.commit().await
+    db.for_user(user, async |conn, user| ledger::read_guesses_again(conn, user, now).await).await
 }
 
 #[component]
@@ -224,31 +222,19 @@ const LIMIT_FIELDS: &[&str] = &[
     "share_evaluation",
 ];
 
-/// The names of a purpose's switch and of its share.
-fn fields_of(purpose: ChatPurpose) -> (&'static str, &'static str) {
-    match purpose {
-        ChatPurpose::Facts => ("on_facts", "share_facts"),
-        ChatPurpose::Enrichment => ("on_enrichment", "share_enrichment"),
-        ChatPurpose::Summary => ("on_summary", "share_summary"),
-        ChatPurpose::Reflection => ("on_reflection", "share_reflection"),
-        ChatPurpose::Dreaming => ("on_dreaming", "share_dreaming"),
-        ChatPurpose::Evaluation => ("on_evaluation", "share_evaluation"),
-    }
-}
-
 #[component]
 fn Limits(overview: Arc<ChatOverview>, form: FormState) -> impl IntoView {
     let settings = &overview.settings;
     let mut saved =
         vec![("daily_token_cap", settings.daily_token_cap.map_or(String::new(), count))];
     for purpose in ChatPurpose::ALL {
-        let ((on, share), allowance) = (fields_of(purpose), settings.purposes.of(purpose));
+        let ((on, share), allowance) = (purpose.fields(), settings.purposes.of(purpose));
         saved.push((on, if allowance.is_on { "1" } else { "" }.to_owned()));
         saved.push((share, allowance.share.to_string()));
     }
     let form = form.or_saved(saved);
     let purposes = ChatPurpose::ALL.map(|purpose| {
-        let ((on, share), title) = (fields_of(purpose), title_of(purpose));
+        let ((on, share), title) = (purpose.fields(), title_of(purpose));
         let share_id = format!("limits-{share}");
         let error = form.error_of(share);
         view! {

@@ -11,7 +11,7 @@ use super::agent_settings::AgentSettings;
 use crate::clock::Zone;
 use crate::db::actor::READ_ONLY_TEAM;
 use crate::db::labels;
-use crate::input::{Invalid, check_text, required_text};
+use crate::input::{Invalid, check_text, number, required_text};
 
 pub const EMAIL_CHARS_MAX: usize = 254;
 pub const PASSWORD_CHARS_MIN: usize = 10;
@@ -211,20 +211,10 @@ impl UsersMax {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         match text.trim() {
             "" => Ok(Self::default()),
-            text => text
-                .parse()
-                .ok()
-                .filter(|n| (1..=USERS_PER_OPERATOR_MAX).contains(n))
-                .map(Self)
-                .ok_or_else(|| {
-                    Invalid::new(
-                        "users_max",
-                        "out_of_range",
-                        format!(
-                            "`users_max` is out of range; give 1 to {USERS_PER_OPERATOR_MAX} users."
-                        ),
-                    )
-                }),
+            text => {
+                let accepted = format!("give 1 to {USERS_PER_OPERATOR_MAX} users");
+                number("users_max", text, 1..=USERS_PER_OPERATOR_MAX, accepted).map(Self)
+            }
         }
     }
 

@@ -196,9 +196,7 @@ impl Consolidation {
 
     /// The person's time zone.
     async fn zone(&self, user: UserId) -> Result<Zone, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let zone = find_time_zone(&mut tx, user).await?;
-        tx.commit().await?;
+        let zone = self.db.for_user(user, find_time_zone).await?;
         Ok(zone.unwrap_or(Zone::utc()))
     }
 

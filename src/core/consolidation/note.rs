@@ -73,9 +73,7 @@ pub async fn note_of(
     let Some(at) = noted_at else {
         return Ok(None);
     };
-    let mut tx = db.as_user(user).await?;
-    let zone = find_time_zone(&mut tx, user).await?;
-    tx.commit().await?;
+    let zone = db.for_user(user, find_time_zone).await?;
     let path = zone.and_then(|zone| path_of(zone.local(at)).ok());
     Ok(path.map(|path| path.to_string()))
 }

@@ -42,9 +42,7 @@ pub async fn preview(
     now: OffsetDateTime,
 ) -> Result<AgentUndo, DocumentError> {
     let by = ChangedBy { agent: Some(agent), undos_of: agent, from: since, until: now };
-    let mut tx = db.as_user(user).await?;
-    let found = take_back::find(&mut tx, user, by).await?;
-    tx.commit().await?;
+    let found = db.for_user(user, async |conn, user| take_back::find(conn, user, by).await).await?;
     if found.are_too_many {
         let sentence = format!(
             "The agent has changed more than {ITEMS_MAX} memories since then; choose a later time."
@@ -130,8 +128,6 @@ pub async fn redo(
 /// # Errors
 /// Database errors only.
 pub async fn list_made(db: &Db, user: UserId) -> Result<HashMap<i64, MadeUndo>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let made = store::list(&mut tx, user).await?;
-    tx.commit().await?;
+    let made = db.for_user(user, store::list).await?;
     Ok(made.into_iter().collect())
 }

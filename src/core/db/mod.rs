@@ -12,6 +12,7 @@ mod pool;
 mod pulse;
 mod store;
 mod violation;
+mod work;
 
 pub(crate) use labels::labels;
 pub use store::{

@@ -6,10 +6,10 @@ use super::spaces::{FollowReason, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::{UserId, mark_all_changed, note_changes};
 use crate::providers::settings::{
-    self, EndpointForm, EndpointKind, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
-    own_embedding_key, typed_key,
+    self, EndpointForm, EndpointKind, EndpointPurpose, EndpointSettings, ParsedEmbedding,
+    UserEmbeddingSettings, own_embedding_key, typed_key,
 };
-use crate::providers::{EmbeddingReport, EndpointUrl, Reach, Tested};
+use crate::providers::{EmbeddingReport, Reach, Tested};
 use crate::queue;
 use crate::replay::{NotedAct, note_own};
 use crate::seal::SecretOwner;
@@ -59,13 +59,6 @@ impl Embeddings {
         .await
     }
 
-    async fn settings(&self, user: UserId) -> Result<UserEmbeddingSettings, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let settings = settings::of_user(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(settings)
-    }
-
     /// A staged key counts as typed again.
     pub(super) fn parse(
         &self,
@@ -104,7 +97,7 @@ impl Embeddings {
         let now = self.now();
         let system = self.system_settings().await?;
         let mut tx = self.db.as_writer(user).await?;
-        let kept = settings::of_user(&mut tx, user).await?;
+        let kept = settings::store::find_embedding_settings(&mut tx, user).await?;
         let mut wanted = UserEmbeddingSettings { declined: None, ..kept.clone() };
         let staged = change(&mut wanted)?;
         let effective = wanted.effective(&system);
@@ -208,10 +201,11 @@ impl Embeddings {
         user: UserId,
         form: &EndpointForm<'_>,
     ) -> Result<Tested<EmbeddingReport>, EmbeddingError> {
-        let kept = self.settings(user).await?.own.endpoint;
+        let kept = self.db.for_user(user, settings::store::find_embedding_settings).await?;
         let bound = own_embedding_key(user);
-        let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, &kept)?;
-        let reach = self.reach(user, &parsed.endpoint.url).await?;
+        let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, &kept.own.endpoint)?;
+        let url = &parsed.endpoint.url;
+        let reach = EndpointPurpose::Models.reach(&self.db, Some(user), url).await?;
         self.test(parsed, bound, reach).await
     }
 
@@ -224,14 +218,5 @@ impl Embeddings {
         let (query, document) = (parsed.query_prefix.clone(), parsed.document_prefix.clone());
         let endpoint = parsed.open(&self.shared.sealer, bound, reach)?;
         Ok(self.shared.embedder.test(&endpoint, &query, &document).await)
-    }
-
-    pub(super) async fn reach(
-        &self,
-        user: UserId,
-        url: &EndpointUrl,
-    ) -> Result<Reach, sqlx::Error> {
-        let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Models).await
     }
 }

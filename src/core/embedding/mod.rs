@@ -250,7 +250,7 @@ impl Embeddings {
         conn: &mut PgConnection,
         user: UserId,
     ) -> Result<(UserEmbeddingSettings, Effective<SpaceSettings>), sqlx::Error> {
-        let user_settings = settings::of_user(conn, user).await?;
+        let user_settings = settings::store::find_embedding_settings(conn, user).await?;
         let system = self.system_settings().await?;
         let effective = user_settings.effective(&system);
         Ok((user_settings, effective))

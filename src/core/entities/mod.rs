@@ -222,9 +222,7 @@ pub async fn profile_on(
 
 /// Whether the entity exists, merged or not.
 pub async fn exists(db: &Db, user: UserId, id: EntityId) -> Result<bool, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let root = store::find_root(&mut tx, user, id).await?;
-    tx.commit().await?;
+    let root = db.for_user(user, async |conn, user| store::find_root(conn, user, id).await).await?;
     Ok(root.is_some())
 }
 
@@ -279,10 +277,7 @@ pub async fn of_source(
     user: UserId,
     source: ItemId,
 ) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = store::list_of_source(&mut tx, user, source).await?;
-    tx.commit().await?;
-    Ok(found)
+    db.for_user(user, async |conn, user| store::list_of_source(conn, user, source).await).await
 }
 
 /// Finds or creates the entity with this name and type, in the user's write transaction. `None` if the normalized name is

@@ -124,9 +124,7 @@ pub async fn step_of_due(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<(ErasureStep, Option<OffsetDateTime>), sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let first = store::first_deletion(&mut tx, user).await?;
-    tx.commit().await?;
+    let first = db.for_user(user, store::first_deletion).await?;
     let Some((receipt, due, has_messages)) = first else {
         return Ok((ErasureStep::Nothing, None));
     };

@@ -242,10 +242,7 @@ pub async fn weigh_account(db: &Db, user: UserId) -> Result<ErasedRows, sqlx::Er
 
 /// The rows that erasing the item would remove, or remove from rows that stay.
 pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<ErasedRows, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let rows = store::item_rows(&mut tx, user, item.0).await?;
-    tx.commit().await?;
-    Ok(rows)
+    db.for_user(user, async |conn, user| store::item_rows(conn, user, item.0).await).await
 }
 
 /// Finds a receipt by its public id, for anyone who has the id.

@@ -250,9 +250,7 @@ impl Imports {
 
     /// The user's latest import.
     pub async fn last(&self, user: UserId) -> Result<Option<ImportStatus>, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let found = store::find_last(&mut tx, user).await?;
-        tx.commit().await?;
+        let found = self.db.for_user(user, store::find_last).await?;
         let silent_since = self.embeddings.now() - SILENT_AFTER;
         Ok(found.map(|row| {
             let state = match row.state.as_str() {

@@ -89,10 +89,7 @@ impl Export {
 
     /// Counts before anything is written.
     pub async fn overview(db: &Db, user: UserId) -> Result<ExportOverview, sqlx::Error> {
-        let mut tx = db.as_user(user).await?;
-        let overview = store::weigh(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(overview)
+        db.for_user(user, store::weigh).await
     }
 
     /// Exports the state as it was known then.

@@ -32,6 +32,15 @@ pub(super) fn base(path: &str) -> &str {
     before.unwrap_or(path)
 }
 
+/// Accepts a base address, one that ends in `/api` or `/v1`, and one that names an operation.
+pub(super) fn of_ollama(url: &EndpointUrl, operation: &str) -> Url {
+    let mut base = base(url.path());
+    for end in ["/embed", "/chat", "/api", "/v1"] {
+        base = base.strip_suffix(end).unwrap_or(base);
+    }
+    url.with_path(&format!("{base}/api/{operation}"))
+}
+
 /// As a page shows it: without its query, which may hold a key.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();

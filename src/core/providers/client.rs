@@ -161,13 +161,15 @@ impl Http {
         body: Vec<u8>,
     ) -> Result<(u16, Option<Duration>), ProviderError> {
         self.check(url, reach)?;
-        let request = self.client(reach).post(url.whole());
+        let request = self.client(reach).post(url.to_url());
         let response = request.headers(headers).body(body).send().await;
         let response = response.map_err(|error| told_apart(&error))?;
-        let retry_after = response.headers().get(RETRY_AFTER);
-        let retry_after = retry_after.and_then(|value| value.to_str().ok());
-        let wait = retry_after.and_then(|text| retry_after::parse(text, self.clock.now()));
-        Ok((response.status().as_u16(), wait))
+        Ok((response.status().as_u16(), self.retry_after(&response)))
+    }
+
+    fn retry_after(&self, response: &Response) -> Option<Duration> {
+        let header = response.headers().get(RETRY_AFTER)?;
+        retry_after::parse(header.to_str().ok()?, self.clock.now())
     }
 
     fn check(&self, url: &EndpointUrl, reach: Reach) -> Result<(), ProviderError> {
@@ -196,10 +198,9 @@ impl Http {
         if response.content_length() > Some(bytes_max as u64) {
             return Err(too_large);
         }
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok());
         let mut answer = HttpAnswer {
             status: response.status().as_u16(),
-            retry_after: retry_after.and_then(|v| retry_after::parse(v, self.clock.now())),
+            retry_after: self.retry_after(&response),
             is_html,
             body: Vec::new(),
         };

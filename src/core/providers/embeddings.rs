@@ -5,11 +5,11 @@
 use url::Url;
 
 use super::client::Http;
-use super::dialect::{self, Certainty, Dialect, DialectKey, DialectUse, Dialects, Served};
+use super::dialect::{self, Certainty, DialectKey, DialectUse, Dialects, Served};
 use super::endpoint::{Endpoint, ProviderType};
 use super::error::{NotEmbeddings, ProviderError};
 use super::wire::EndpointRefusal;
-use super::{Embedded, address, native, ollama, openai};
+use super::{Embedded, address, formats};
 
 pub(super) fn key(endpoint: &Endpoint) -> DialectKey {
     let Endpoint { provider_type, url, model, .. } = endpoint;
@@ -37,7 +37,7 @@ pub(super) async fn embed(
         if asked.last() != Some(&url) {
             asked.push(url.clone());
         }
-        let refusal = match embed_at(http, endpoint, dialect, url.clone(), texts).await {
+        let refusal = match formats::embed(http, endpoint, dialect, url.clone(), texts).await {
             Ok(embedded) => {
                 dialects.learn(key, dialect, Certainty::Sure).await;
                 return Ok(embedded);
@@ -94,7 +94,7 @@ const UNKNOWN_PARAMETER: &[&str] = &[
 fn places(endpoint: &Endpoint) -> Vec<(Served, Url)> {
     let url = &endpoint.url;
     if endpoint.provider_type == ProviderType::Ollama {
-        return vec![(Served::Usual, ollama::embed_url(url))];
+        return vec![(Served::Usual, address::of_ollama(url, "embed"))];
     }
     let openai = address::of_operation(url, address::EMBEDDINGS).into_iter();
     let mut places: Vec<_> = [Served::Usual, Served::OtherPath].into_iter().zip(openai).collect();
@@ -102,7 +102,7 @@ fn places(endpoint: &Endpoint) -> Vec<(Served, Url)> {
         return places;
     }
     let path = url.path();
-    let own = [(Served::Tei, native::TEI), (Served::Llamacpp, native::LLAMACPP)];
+    let own = [(Served::Tei, formats::TEI), (Served::Llamacpp, formats::LLAMACPP)];
     let names = |name: &str| path.rsplit('/').next() == Some(name);
     let named = own.iter().any(|(_, name)| names(name)) || names(address::EMBEDDINGS);
     let base = address::base(path);
@@ -117,26 +117,9 @@ fn places(endpoint: &Endpoint) -> Vec<(Served, Url)> {
     places.extend(own);
     // What the path names comes first.
     places.sort_by_key(|(served, _)| match served {
-        Served::Tei => !names(native::TEI),
-        Served::Llamacpp => !names(native::LLAMACPP),
+        Served::Tei => !names(formats::TEI),
+        Served::Llamacpp => !names(formats::LLAMACPP),
         Served::Usual | Served::OtherPath => true,
     });
     places
-}
-
-async fn embed_at(
-    http: &Http,
-    endpoint: &Endpoint,
-    dialect: Dialect,
-    url: Url,
-    texts: &[String],
-) -> Result<Embedded, EndpointRefusal> {
-    match dialect.served {
-        Served::Tei => native::tei(http, endpoint, url, texts).await,
-        Served::Llamacpp => native::llamacpp(http, endpoint, url, texts).await,
-        Served::Usual | Served::OtherPath => match endpoint.provider_type {
-            ProviderType::Ollama => ollama::embed(http, endpoint, url, texts).await,
-            _ => openai::embed(http, endpoint, dialect, url, texts).await,
-        },
-    }
 }

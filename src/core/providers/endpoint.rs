@@ -181,10 +181,6 @@ impl EndpointUrl {
         self.0.scheme() == "https"
     }
 
-    pub(super) fn whole(&self) -> Url {
-        self.0.clone()
-    }
-
     /// The path without trailing slashes.
     pub(super) fn path(&self) -> &str {
         self.0.path().trim_end_matches('/')

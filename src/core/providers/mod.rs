@@ -8,14 +8,11 @@ pub mod chat;
 mod check;
 mod client;
 mod dialect;
-mod document;
 mod embeddings;
 mod endpoint;
 mod error;
+mod formats;
 mod models;
-mod native;
-mod ollama;
-mod openai;
 mod outbound;
 mod policy;
 pub mod presets;
@@ -30,7 +27,6 @@ mod worker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use document::DocumentFetcher;
 pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, Reach};
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use outbound::{DELIVERY_TIMEOUT, Outbound};
@@ -158,11 +154,6 @@ impl Embedder {
     /// What sends requests that are no provider's, with the same connections and policy.
     pub fn outbound(&self) -> Outbound {
         Outbound::new(self.shared.http.clone())
-    }
-
-    /// Fetches documents, with the same connections and policy.
-    pub fn document_fetcher(&self) -> DocumentFetcher {
-        DocumentFetcher::new(self.shared.http.clone())
     }
 
     /// Whether it runs builtin models, if their files exist.

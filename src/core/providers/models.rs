@@ -1,48 +1,23 @@
 //! The model that an endpoint says it serves. It is shown after a test, and nothing else uses it; an endpoint
 //! that does not say is not an error.
 
-use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
 
-use super::client::{Http, HttpAnswer, Target};
+use super::address;
+use super::client::{Http, Target};
 use super::endpoint::{Endpoint, ProviderType};
-use super::{address, ollama};
 
 /// Longer names are not shown.
 const MAX_NAME_CHARS: usize = 200;
-
-#[derive(Deserialize)]
-struct ModelList {
-    data: Vec<ListedModel>,
-}
-
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
-}
-
-#[derive(Deserialize)]
-struct TeiInfo {
-    model_id: String,
-}
-
-#[derive(Deserialize)]
-struct OllamaTags {
-    models: Vec<OllamaModel>,
-}
-
-#[derive(Deserialize)]
-struct OllamaModel {
-    name: String,
-}
 
 pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let name = match endpoint.provider_type {
         ProviderType::Builtin => Some(endpoint.model.clone()),
         ProviderType::Ollama => {
-            let url = ollama::tags_url(&endpoint.url);
-            let tags: OllamaTags = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
-            let names = tags.models.into_iter().map(|model| model.name);
-            chosen(names.collect(), &endpoint.model)
+            let url = address::of_ollama(&endpoint.url, "tags");
+            let tags = get(http, endpoint, url).await?;
+            chosen(&tags["models"], "name", &endpoint.model)
         }
         ProviderType::Openai | ProviderType::Llamacpp | ProviderType::Anthropic => {
             listed(http, endpoint).await
@@ -71,27 +46,29 @@ fn without_folders(name: &str) -> String {
 
 async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let url = address::of_operation(&endpoint.url, address::MODELS).swap_remove(0);
-    let listed: ModelList = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
-    let names = listed.data.into_iter().map(|model| model.id);
-    chosen(names.collect(), &endpoint.model)
+    let listed = get(http, endpoint, url).await?;
+    chosen(&listed["data"], "id", &endpoint.model)
 }
 
 async fn tei(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let url = endpoint.url.with_path("/info");
-    let info: TeiInfo = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
-    Some(info.model_id)
+    let info = get(http, endpoint, url).await?;
+    info["model_id"].as_str().map(str::to_owned)
 }
 
-/// The requested model, or the only one.
-fn chosen(names: Vec<String>, asked: &str) -> Option<String> {
-    let is_asked = |name: &&String| *name == asked || name.strip_suffix(":latest") == Some(asked);
-    match names.as_slice() {
-        [only] => Some(only.clone()),
-        many => many.iter().find(is_asked).cloned(),
-    }
+/// The requested model of the list, or the only one.
+fn chosen(list: &Value, name: &str, asked: &str) -> Option<String> {
+    let names = list.as_array()?.iter().map(|model| model[name].as_str());
+    let names: Vec<&str> = names.collect::<Option<_>>()?;
+    let is_asked = |name: &&&str| **name == asked || name.strip_suffix(":latest") == Some(asked);
+    let found = match names.as_slice() {
+        [only] => Some(only),
+        many => many.iter().find(is_asked),
+    };
+    found.map(|name| (*name).to_owned())
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(answer: &HttpAnswer) -> Option<T> {
-    let body = (answer.status == 200).then_some(&answer.body)?;
-    serde_json::from_slice(body).ok()
+async fn get(http: &Http, endpoint: &Endpoint, url: Url) -> Option<Value> {
+    let answer = http.get(Target::of_list(endpoint), url).await.ok()?;
+    serde_json::from_slice((answer.status == 200).then_some(&answer.body)?).ok()
 }

@@ -312,9 +312,7 @@ impl Quota {
     /// What the user takes, and may take.
     pub async fn of(&self, user: UserId) -> Result<(Option<StorageUse>, i64), sqlx::Error> {
         let limit = self.limit().await?;
-        let mut tx = self.0.db.as_user(user).await?;
-        let used = store::find(&mut tx, user).await?;
-        tx.commit().await?;
+        let used = self.0.db.for_user(user, store::find).await?;
         Ok((used, limit))
     }
 

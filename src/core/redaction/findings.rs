@@ -46,7 +46,7 @@ impl Redactor {
     pub async fn overview(&self, user: UserId) -> Result<SecretOverview, sqlx::Error> {
         let since = self.clock.now() - COUNTED_FOR;
         let mut tx = self.db.as_user(user).await?;
-        let settings = store::find_settings(&mut tx, user).await?;
+        let (policy, _) = store::find_settings(&mut tx, user).await?;
         let counts = store::list_counts(&mut tx, user, since.date()).await?;
         let found = store::list_findings(&mut tx, user, FINDINGS_MAX + ALLOWED_MAX).await?;
         tx.commit().await?;
@@ -60,20 +60,14 @@ impl Redactor {
             count: row.count,
             is_allowed: row.is_allowed,
         });
-        Ok(SecretOverview {
-            policy: settings.map_or(SecretPolicy::default(), |(policy, _)| policy),
-            counts,
-            findings: findings.collect(),
-        })
+        Ok(SecretOverview { policy, counts, findings: findings.collect() })
     }
 
     /// # Errors
     /// Database errors only.
     pub async fn policy(&self, user: UserId) -> Result<SecretPolicy, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let settings = store::find_settings(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(settings.map_or(SecretPolicy::default(), |(policy, _)| policy))
+        let (policy, _) = self.db.for_user(user, store::find_settings).await?;
+        Ok(policy)
     }
 
     /// # Errors

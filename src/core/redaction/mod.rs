@@ -299,8 +299,7 @@ impl Redactor {
         user: UserId,
     ) -> Result<(SecretPolicy, Vec<u8>), RedactionError> {
         let bound = fingerprint_key(user);
-        let settings = store::find_settings(&mut *conn, user).await?;
-        let (policy, sealed) = settings.unwrap_or_default();
+        let (policy, sealed) = store::find_settings(&mut *conn, user).await?;
         let opened = sealed.map(|sealed| self.sealer.open(bound, &sealed));
         if let Some(Ok(key)) = opened {
             return Ok((policy, key.into_bytes()));

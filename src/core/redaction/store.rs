@@ -26,17 +26,17 @@ pub struct FindingRow {
     pub is_allowed: bool,
 }
 
-/// The policy, and the sealed key of fingerprints if one was made.
+/// The policy or the default, and the sealed key of fingerprints if one was made.
 pub async fn find_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<(SecretPolicy, Option<Vec<u8>>)>, sqlx::Error> {
+) -> Result<(SecretPolicy, Option<Vec<u8>>), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT policy AS "policy: SecretPolicy", sealed_key FROM secret_settings WHERE user_id = $1"#,
         user.0
     );
     let row = row.fetch_optional(conn).await?;
-    Ok(row.map(|row| (row.policy, row.sealed_key)))
+    Ok(row.map(|row| (row.policy, row.sealed_key)).unwrap_or_default())
 }
 
 /// Locks the user's settings until the transaction ends, and makes them if there are none.

@@ -56,10 +56,7 @@ const USERS_MAX: i64 = 10_000;
 
 /// The user's messages that contain `part` in lower case; newest first, from the latest sessions.
 pub async fn said_by_user(db: &Db, user: UserId, part: &str) -> Result<Vec<String>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let said = store::list_said(&mut tx, user, part).await?;
-    tx.commit().await?;
-    Ok(said)
+    db.for_user(user, async |conn, user| store::list_said(conn, user, part).await).await
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -400,9 +397,8 @@ pub async fn transcript(
 
 /// Whether the user has this session.
 pub async fn exists(db: &Db, user: UserId, session: SessionId) -> Result<bool, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = store::find(&mut tx, user, session).await?;
-    tx.commit().await?;
+    let found =
+        db.for_user(user, async |conn, user| store::find(conn, user, session).await).await?;
     Ok(found.is_some())
 }
 

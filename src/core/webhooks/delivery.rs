@@ -11,11 +11,12 @@ use uuid::Uuid;
 
 use super::message::EventMessage;
 use super::store::{self, DueWebhook, NewDelivery};
-use super::{FAILING_MAX, WebhookError, WebhookState, Webhooks, saved_url};
+use super::{FAILING_MAX, WebhookError, WebhookState, Webhooks};
 use crate::db::UserId;
 use crate::memories::feed::{self, FeedEvent, FeedSubject};
 use crate::memories::store::find_item;
-use crate::providers::{ProviderError, Reach, Unreachable};
+use crate::providers::settings::EndpointPurpose;
+use crate::providers::{EndpointUrl, ProviderError, Unreachable};
 use crate::queue::Slice;
 
 /// Events read at a time.
@@ -97,9 +98,7 @@ impl Webhooks {
     /// Delivers what is due to this user's webhooks, until the slice is over. A webhook that does not answer keeps no other
     /// one waiting.
     pub async fn deliver(&self, user: UserId, slice: &Slice) -> Result<DeliveryRound, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let on = store::list_on(&mut tx, user).await?;
-        tx.commit().await?;
+        let on = self.db.for_user(user, store::list_on).await?;
         let now = self.clock.now();
         let all = on.into_iter().map(async |webhook| match webhook.next_try_at {
             Some(at) if at > now => Ok(DeliveryRound::Later(at)),
@@ -124,10 +123,10 @@ impl Webhooks {
         mut webhook: DueWebhook,
         slice: &Slice,
     ) -> Result<DeliveryRound, sqlx::Error> {
+        let events = store::parsed(&webhook.events);
         loop {
             let now = self.clock.now();
-            let (db, events) = (&self.db, &webhook.events);
-            let page = feed::read(db, user, webhook.position, events, BATCH, now).await?;
+            let page = feed::read(&self.db, user, webhook.position, &events, BATCH, now).await?;
             for event in page.events {
                 let position = event.id;
                 let ended = self.deliver_one(user, &webhook, event, slice).await?;
@@ -176,9 +175,8 @@ impl Webhooks {
             _ => None,
         };
         tx.commit().await?;
-        let reach = self.reach(user, &webhook.url).await?;
         let message = EventMessage::new(event, self.public_url.as_str(), content);
-        let attempt = self.send(user, webhook, reach, &message).await;
+        let attempt = self.send(user, webhook, &message).await?;
         let now = self.clock.now();
         let record = attempt.record(message.event_type(), now);
         let mut tx = self.db.as_user(user).await?;
@@ -223,10 +221,9 @@ impl Webhooks {
         let webhook = store::find(&mut tx, user, id).await?;
         let webhook = webhook.ok_or(WebhookError::NotFound)?;
         tx.commit().await?;
-        let reach = self.reach(user, &webhook.url).await?;
         let unique = Uuid::new_v4().simple().to_string();
         let message = EventMessage::test(&unique, self.public_url.as_str(), self.clock.now());
-        let attempt = self.send(user, &webhook, reach, &message).await;
+        let attempt = self.send(user, &webhook, &message).await?;
         let record = attempt.record(message.event_type(), self.clock.now());
         let mut tx = self.db.as_user(user).await?;
         store::insert_delivery(&mut tx, user, id, &record).await?;
@@ -237,37 +234,31 @@ impl Webhooks {
         })
     }
 
-    /// Asked before each message, since an admin may have changed the list.
-    async fn reach(&self, user: UserId, url: &str) -> Result<Reach, sqlx::Error> {
-        match saved_url(url) {
-            Ok(url) => self.reach_of(user, &url).await,
-            Err(_) => Ok(Reach::Public),
-        }
-    }
-
     async fn send(
         &self,
         user: UserId,
         webhook: &DueWebhook,
-        reach: Reach,
         message: &EventMessage,
-    ) -> DeliveryAttempt {
-        let (began, now) = (Instant::now(), self.clock.now());
-        let secrets = self.open(user, &webhook.secrets, now);
+    ) -> Result<DeliveryAttempt, sqlx::Error> {
+        let now = self.clock.now();
+        let secrets = self.open(user, webhook, now);
         let body = serde_json::to_vec(message).unwrap_or_default();
-        let (Ok(url), Ok(secrets)) = (saved_url(&webhook.url), secrets) else {
-            return DeliveryAttempt {
+        let (Ok(url), Ok(secrets)) = (EndpointUrl::parse("url", &webhook.url), secrets) else {
+            return Ok(DeliveryAttempt {
                 status: None,
                 problem: Some(DeliveryProblem::Secret),
                 retry_after: None,
-                took: began.elapsed(),
-            };
+                took: StdDuration::ZERO,
+            });
         };
+        // Asked before each message, since an admin may have changed the list.
+        let reach = EndpointPurpose::Webhooks.reach(&self.db, Some(user), &url).await?;
         let timestamp_s = now.unix_timestamp();
         let signature = secrets.sign(message.id(), timestamp_s, &body);
         let headers = headers(message.id(), timestamp_s, &signature);
+        let began = Instant::now();
         let sent = self.outbound.post(&url, reach, headers, body).await;
-        DeliveryAttempt::of(sent, began.elapsed())
+        Ok(DeliveryAttempt::of(sent, began.elapsed()))
     }
 }
 

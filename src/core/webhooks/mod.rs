@@ -14,6 +14,7 @@ mod store;
 pub use delivery::{DeliveryProblem, DeliveryRound};
 pub use input::NewWebhook;
 pub use signature::WebhookSecret;
+pub use store::pause_all;
 
 use time::{Duration, OffsetDateTime};
 
@@ -23,10 +24,12 @@ use crate::db::{Db, UserId, labels};
 use crate::embedding::reseal::webhook_secret;
 use crate::input::Invalid;
 use crate::memories::feed::{self, FeedEventType};
-use crate::providers::{EndpointUrl, Outbound, Reach, settings};
+use crate::providers::Outbound;
+use crate::providers::settings::EndpointPurpose;
 use crate::replay::{NotedAct, note_own};
 use crate::seal::{SealError, Sealer};
 use signature::SecretPair;
+use store::DueWebhook;
 
 /// Webhooks of one user.
 pub const WEBHOOKS_MAX: usize = 10;
@@ -137,7 +140,7 @@ impl Webhooks {
         user: UserId,
         new: &NewWebhook,
     ) -> Result<WebhookSecret, WebhookError> {
-        let reach = self.reach_of(user, &new.url).await?;
+        let reach = EndpointPurpose::Webhooks.reach(&self.db, Some(user), &new.url).await?;
         if !Outbound::admits(reach, &new.url) {
             return Err(input::forbidden_address().into());
         }
@@ -201,12 +204,6 @@ impl Webhooks {
         Ok((url.ok_or(WebhookError::NotFound)?, secret))
     }
 
-    /// As the system role, which reads the admin's list.
-    async fn reach_of(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
-        let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Webhooks).await
-    }
-
     /// Users with something to deliver, and from when on.
     pub async fn users_due(&self) -> Result<Vec<(UserId, OffsetDateTime)>, sqlx::Error> {
         let mut conn = self.db.system_connection().await?;
@@ -216,15 +213,15 @@ impl Webhooks {
     fn open(
         &self,
         user: UserId,
-        sealed: &store::SealedSecrets,
+        webhook: &DueWebhook,
         now: OffsetDateTime,
     ) -> Result<SecretPair, SealError> {
         let open = |sealed: &[u8]| self.sealer.open(webhook_secret(user), sealed);
-        let old = sealed.old.as_deref();
-        let old = old.filter(|_| sealed.old_until.is_some_and(|until| now < until));
+        let old = webhook.sealed_old_secret.as_deref();
+        let old = old.filter(|_| webhook.old_secret_until.is_some_and(|until| now < until));
         // One that cannot be read may be why there is a new one.
         let old = old.and_then(|old| open(old).ok());
-        SecretPair::parse(&open(&sealed.current)?, old.as_deref())
+        SecretPair::parse(&open(&webhook.sealed_secret)?, old.as_deref())
     }
 }
 
@@ -240,14 +237,4 @@ pub async fn delete_again(
     note_own(&mut tx, NotedAct::WebhookDeleted, Some(id), now).await?;
     tx.commit().await?;
     Ok(was_there)
-}
-
-/// After a restore, as the owner role: one that is on may have been paused or deleted since, and the lost server may run.
-pub async fn pause_all(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
-    store::pause_all(conn).await
-}
-
-/// An address as it was saved.
-fn saved_url(text: &str) -> Result<EndpointUrl, Invalid> {
-    EndpointUrl::parse("url", text)
 }

@@ -7,18 +7,15 @@ use super::{DELIVERIES_KEPT, Delivery, NewWebhook, Webhook, WebhookState};
 use crate::db::UserId;
 use crate::memories::feed::FeedEventType;
 
-pub struct SealedSecrets {
-    pub current: Vec<u8>,
-    pub old: Option<Vec<u8>>,
-    pub old_until: Option<OffsetDateTime>,
-}
-
 /// What a delivery needs.
 pub struct DueWebhook {
     pub id: i64,
     pub url: String,
-    pub secrets: SealedSecrets,
-    pub events: Vec<FeedEventType>,
+    pub sealed_secret: Vec<u8>,
+    pub sealed_old_secret: Option<Vec<u8>>,
+    pub old_secret_until: Option<OffsetDateTime>,
+    /// See [`parsed`].
+    pub events: Vec<String>,
     pub includes_text: bool,
     pub position: i64,
     pub failing_since: Option<OffsetDateTime>,
@@ -114,7 +111,8 @@ pub async fn list(conn: &mut PgConnection, user: UserId) -> Result<Vec<Webhook>,
     Ok(webhooks.collect())
 }
 
-fn parsed(events: &[String]) -> Vec<FeedEventType> {
+/// The types of events that still exist.
+pub fn parsed(events: &[String]) -> Vec<FeedEventType> {
     events.iter().filter_map(|name| FeedEventType::from_label(name)).collect()
 }
 
@@ -136,55 +134,20 @@ pub async fn list_deliveries(
     .await
 }
 
-struct DueRow {
-    id: i64,
-    url: String,
-    sealed_secret: Vec<u8>,
-    sealed_old_secret: Option<Vec<u8>>,
-    old_secret_until: Option<OffsetDateTime>,
-    events: Vec<String>,
-    includes_text: bool,
-    position: i64,
-    failing_since: Option<OffsetDateTime>,
-    attempts: i32,
-    next_try_at: Option<OffsetDateTime>,
-}
-
-impl From<DueRow> for DueWebhook {
-    fn from(row: DueRow) -> Self {
-        Self {
-            id: row.id,
-            url: row.url,
-            secrets: SealedSecrets {
-                current: row.sealed_secret,
-                old: row.sealed_old_secret,
-                old_until: row.old_secret_until,
-            },
-            events: parsed(&row.events),
-            includes_text: row.includes_text,
-            position: row.position,
-            failing_since: row.failing_since,
-            attempts: row.attempts,
-            next_try_at: row.next_try_at,
-        }
-    }
-}
-
 /// Those that are on; none of an account that is disabled.
 pub async fn list_on(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Vec<DueWebhook>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        DueRow,
+    let due = sqlx::query_as!(
+        DueWebhook,
         "SELECT w.id, w.url, w.sealed_secret, w.sealed_old_secret, w.old_secret_until, w.events, w.includes_text, w.position,
                 w.failing_since, w.attempts, w.next_try_at
          FROM webhooks w JOIN users u ON u.id = w.user_id
          WHERE w.user_id = $1 AND w.state = 'on' AND u.disabled_at IS NULL ORDER BY w.id",
         user.0
     );
-    let rows = rows.fetch_all(conn).await?;
-    Ok(rows.into_iter().map(DueWebhook::from).collect())
+    due.fetch_all(conn).await
 }
 
 pub async fn find(
@@ -192,15 +155,15 @@ pub async fn find(
     user: UserId,
     id: i64,
 ) -> Result<Option<DueWebhook>, sqlx::Error> {
-    let row = sqlx::query_as!(
-        DueRow,
+    let found = sqlx::query_as!(
+        DueWebhook,
         "SELECT id, url, sealed_secret, sealed_old_secret, old_secret_until, events, includes_text, position, failing_since,
                 attempts, next_try_at
          FROM webhooks WHERE user_id = $1 AND id = $2",
         user.0,
         id
     );
-    Ok(row.fetch_optional(conn).await?.map(DueWebhook::from))
+    found.fetch_optional(conn).await
 }
 
 /// Resuming forgets the failures before. False if there is no such webhook.
@@ -224,7 +187,8 @@ pub async fn set_state(
     Ok(done.rows_affected() == 1)
 }
 
-/// Of every user, as the owner role.
+/// After a restore, of every user, as the owner role: one that is on may have been paused or deleted since, and the lost server
+/// may run.
 pub async fn pause_all(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("UPDATE webhooks SET state = 'paused', next_try_at = NULL WHERE state = 'on'")
         .execute(conn)

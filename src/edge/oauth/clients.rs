@@ -5,7 +5,8 @@ use crate::AppState;
 use crate::accounts::UserId;
 use crate::accounts::oauth::{ClientId, OauthClient};
 use crate::error::Problem;
-use crate::providers::{EndpointUrl, settings};
+use crate::providers::EndpointUrl;
+use crate::providers::settings::EndpointPurpose;
 
 /// Why there is no such client: an outage or limit, or a sentence for the person.
 pub enum ClientRefusal {
@@ -41,10 +42,8 @@ pub async fn find(
     }
     state.throttles.check_document(user)?;
     let url = EndpointUrl::parse("client_id", url.as_str())?;
-    let mut conn = state.db.system_connection().await?;
     // Whoever sent the person here chose the address: an admin reaches no more than others.
-    let reach = settings::reach(&mut conn, None, &url, settings::EndpointPurpose::Clients).await?;
-    drop(conn);
+    let reach = EndpointPurpose::Clients.reach(&state.db, None, &url).await?;
     let found = documents.fetch(id, &url, reach).await;
     documents.keep(id, found.clone(), now);
     found.map_err(ClientRefusal::Shown)

@@ -33,25 +33,17 @@ static LLAMACPP: components::EndpointKind = components::EndpointKind {
 static CHAT: components::EndpointKind = components::EndpointKind {
     path: "/admin/chat",
     page: PATH,
-    formats: chat::OWN.formats,
-    has_thinking: true,
     url_example: "http://llama:8080",
-    model_example: chat::OWN.model_example,
     test_hint: "",
+    ..chat::OWN
 };
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum SystemChatForm {
-    Fill {
-        vendor: Field,
-    },
+    Fill { vendor: Field },
     Test(EndpointFields),
-    Save {
-        #[serde(flatten)]
-        endpoint: EndpointFields,
-        daily_token_cap: Field,
-    },
+    Save(EndpointFields),
 }
 
 pub async fn save_chat(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> Response {
@@ -62,8 +54,8 @@ pub async fn save_chat(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -
             SystemChatForm::Test(fields) => {
                 test(&posted, name, chat.test_system(&fields.form())).await
             }
-            SystemChatForm::Save { endpoint, daily_token_cap } => {
-                chat.save_system(&endpoint.form(), &daily_token_cap).await?;
+            SystemChatForm::Save(fields) => {
+                chat.save_system(&fields.form(), fields.text("daily_token_cap")).await?;
                 Ok(done(name, "Saved."))
             }
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{entity_problem, mentions};
 use crate::address::entity_path;
-use crate::components::{ENTITY_TYPES, Field, FormError, Marked, When, count};
+use crate::components::{ENTITY_TYPES, Field, FormError, Marked, SelectField, When, count};
 use crate::entities::{
     self, Alias, DecisionRecord, Entity, EntityError, EntityId, decide, find_named,
 };
@@ -234,25 +234,18 @@ pub fn Manage(entity: Entity, names: Vec<Alias>, can_manage: bool) -> impl IntoV
 fn Rename(entity: Entity, form: FormState) -> impl IntoView {
     let entity_type = entity.entity_type.as_str().to_owned();
     let form = form.or_saved(vec![("name", entity.name), ("type", entity_type)]);
-    let chosen = form.value("type");
-    let types = ENTITY_TYPES.map(|slug| {
-        view! {
-            <option value=slug selected=slug == chosen>
-                {slug}
-            </option>
-        }
-    });
     view! {
         <form class="stack" method="post" action=entity_path(entity.id.0)>
             <h3>"Rename"</h3>
             <FormError form=form.clone() fields=&["name"] />
-            <Field form name="name" label="Name" autocomplete="off" />
-            <div class="field">
-                <label for="entity-type">"Type"</label>
-                <select id="entity-type" name="type">
-                    {types.into_iter().collect_view()}
-                </select>
-            </div>
+            <Field form=form.clone() name="name" label="Name" autocomplete="off" />
+            <SelectField
+                form
+                id="entity-type".to_owned()
+                name="type"
+                label="Type"
+                choices=ENTITY_TYPES.map(|slug| (slug, slug)).to_vec()
+            />
             <div>
                 <button type="submit" name="action" value="rename">
                     "Save"

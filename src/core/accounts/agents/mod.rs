@@ -104,10 +104,7 @@ impl Accounts {
 
     /// All agents of the user, by name.
     pub async fn agent_names(&self, user: UserId) -> Result<Vec<(AgentId, String)>, AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        let names = list_names(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(names)
+        Ok(self.db.for_user(user, list_names).await?)
     }
 
     /// Takes effect at the agent's next call, and when its sessions are next read.

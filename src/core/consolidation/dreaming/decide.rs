@@ -53,10 +53,7 @@ pub async fn list(
 /// # Errors
 /// Only database errors.
 pub async fn count_open(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let open = store::count_open(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(open)
+    db.for_user(user, store::count_open).await
 }
 
 /// Lists the proposals about an item that were applied or undone.
@@ -68,10 +65,7 @@ pub async fn of_item(
     user: UserId,
     item: ItemId,
 ) -> Result<Vec<ItemProposal>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let found = store::list_of_item(&mut tx, user, item).await?;
-    tx.commit().await?;
-    Ok(found)
+    db.for_user(user, async |conn, user| store::list_of_item(conn, user, item).await).await
 }
 
 /// Counts the sessions that wait for a dream.
@@ -79,10 +73,7 @@ pub async fn of_item(
 /// # Errors
 /// Only database errors.
 pub async fn count_waiting(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let waiting = store::count_waiting(&mut tx, user, now).await?;
-    tx.commit().await?;
-    Ok(waiting)
+    db.for_user(user, async |conn, user| store::count_waiting(conn, user, now).await).await
 }
 
 /// The outcome of a decision.

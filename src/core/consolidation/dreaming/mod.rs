@@ -22,7 +22,7 @@ use crate::accounts::store::find_time_zone;
 use crate::accounts::{AgentId, Viewer};
 use crate::db::{Db, UserId, labels, write_as};
 use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
-use crate::input::Invalid;
+use crate::input::{Invalid, number};
 use crate::memories::settle::{Settlement, may_give_way};
 use crate::memories::store::find_item;
 use crate::memories::{ItemId, MemoryError, MemoryItem, ProjectId, Status, Trust, derived, feed};
@@ -108,14 +108,8 @@ impl DreamSettings {
                 return Err(Invalid::new("mode", "invalid_mode", sentence));
             }
         };
-        let least = episodes_min.trim().parse().ok();
-        let least = least.filter(|least| (2..=EPISODES_MAX).contains(least));
-        let episodes_min = least.ok_or_else(|| {
-            let sentence = format!(
-                "`episodes_min` is out of range; give a whole number of sessions, 2 to {EPISODES_MAX}."
-            );
-            Invalid::new("episodes_min", "out_of_range", sentence)
-        })?;
+        let accepted = format!("give a whole number of sessions, 2 to {EPISODES_MAX}");
+        let episodes_min = number("episodes_min", episodes_min, 2..=EPISODES_MAX, accepted)?;
         Ok(Self { applies, episodes_min })
     }
 }
@@ -138,10 +132,7 @@ pub async fn users_due(
 /// # Errors
 /// Only database errors.
 pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let settings = store::find_settings(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(settings)
+    db.for_user(user, store::find_settings).await
 }
 
 /// Saves the user's settings.
@@ -149,9 +140,7 @@ pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Erro
 /// # Errors
 /// Only database errors.
 pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    store::save_settings(&mut tx, user, settings).await?;
-    tx.commit().await
+    db.for_user(user, async |conn, user| store::save_settings(conn, user, settings).await).await
 }
 
 /// Whose episodes a dream reads: of one owner, or shared; of one project, or of none.

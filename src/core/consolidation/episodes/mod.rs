@@ -311,10 +311,7 @@ pub async fn of_sessions(
     user: UserId,
     sessions: &[i64],
 ) -> Result<Vec<EpisodeView>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let told = store::list_of_sessions(&mut tx, user, sessions).await?;
-    tx.commit().await?;
-    Ok(told)
+    db.for_user(user, async |conn, user| store::list_of_sessions(conn, user, sessions).await).await
 }
 
 /// Stores the episode of a stretch, in the transaction that stores what else was read in it. Replaces an

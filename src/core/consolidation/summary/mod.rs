@@ -201,9 +201,7 @@ impl Consolidation {
     }
 
     async fn note_due(&self, user: UserId, now: OffsetDateTime) -> Result<(), sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        store::note_due(&mut tx, user, now).await?;
-        tx.commit().await
+        self.db.for_user(user, async |conn, user| store::note_due(conn, user, now).await).await
     }
 
     /// Users whose summary is due.

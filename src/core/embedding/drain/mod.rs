@@ -21,7 +21,9 @@ use super::store::set_wait;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::{Tx, UserId, note_changes};
 use crate::input::sentence;
-use crate::providers::settings::{self, Pace, SYSTEM_EMBEDDING_KEY, own_embedding_key};
+use crate::providers::settings::{
+    self, EndpointPurpose, Pace, SYSTEM_EMBEDDING_KEY, own_embedding_key,
+};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::queue::Slice;
 use crate::quota;
@@ -391,7 +393,7 @@ impl Embeddings {
         let url = EndpointUrl::parse("url", &settings.endpoint.url)?;
         let sealer = &self.shared.sealer;
         let Some(id) = settings.system_provider_id else {
-            let reach = self.reach(user, &url).await?;
+            let reach = EndpointPurpose::Models.reach(&self.db, Some(user), &url).await?;
             return Ok(settings.open(sealer, own_embedding_key(user), url, reach)?);
         };
         let in_force = self.system_settings().await?.provider;

@@ -14,7 +14,7 @@ use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject}
 use crate::db::Tx;
 use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{
-    self, EndpointForm, EndpointKind, EndpointPurpose, Pace, ParsedEmbedding, SYSTEM_EMBEDDING_KEY,
+    self, EndpointForm, EndpointKind, EndpointPurpose, ParsedEmbedding, SYSTEM_EMBEDDING_KEY,
     SpaceSettings, SystemEmbeddingSettings, parse_allowed_endpoint,
 };
 use crate::providers::{EmbeddingReport, Reach, Tested};
@@ -84,16 +84,17 @@ impl Embeddings {
     ) -> Result<SystemSaved, EmbeddingError> {
         let mut tx = self.db.as_system().await?;
         settings::store::lock_system_settings(&mut tx).await?;
-        let kept = settings::store::find_system_embedding_settings(&mut tx).await?.provider;
-        let (mut wanted, mut pace, mut staged) = (None, None, String::new());
+        let mut system = settings::store::find_system_embedding_settings(&mut tx).await?;
+        let (mut wanted, mut staged) = (None, String::new());
         if !form.url.trim().is_empty() {
             let sealer = &self.shared.sealer;
-            let parsed = self.parse_system(form, kept.as_ref())?;
+            let parsed = self.parse_system(form, system.provider.as_ref())?;
             staged = parsed.endpoint.stage(sealer, SYSTEM_EMBEDDING_KEY)?;
-            pace = Some(parsed.pace);
+            system.pace = parsed.pace;
+            settings::store::save_system_embedding_settings(&mut tx, &system, self.now()).await?;
             wanted = Some(parsed.seal(sealer, SYSTEM_EMBEDDING_KEY)?);
         }
-        self.apply_system(tx, wanted, kept, pace, confirmed, staged).await
+        self.apply_system(tx, wanted, system.provider, confirmed, staged).await
     }
 
     fn parse_system(
@@ -111,14 +112,9 @@ impl Embeddings {
         mut tx: Tx,
         wanted: Option<SpaceSettings>,
         kept: Option<SpaceSettings>,
-        pace: Option<Pace>,
         confirmed: bool,
         staged: String,
     ) -> Result<SystemSaved, EmbeddingError> {
-        let now = self.now();
-        if let Some(pace) = pace {
-            settings::store::set_system_pace(&mut tx, pace, now).await?;
-        }
         let is_kept = match (&wanted, &kept) {
             (Some(wanted), Some(kept)) => wanted.makes_the_vectors_of(kept),
             (None, None) => true,
@@ -139,7 +135,7 @@ impl Embeddings {
         }
         settings::store::retire_system_provider(&mut tx).await?;
         if let Some(wanted) = &wanted {
-            settings::store::insert_system_provider(&mut tx, wanted, now).await?;
+            settings::store::insert_system_provider(&mut tx, wanted, self.now()).await?;
         }
         let action = match &wanted {
             Some(_) => AdminAction::SetProvider,
@@ -162,34 +158,42 @@ impl Embeddings {
     }
 
     pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {
-        let mut tx = self.db.as_system().await?;
-        settings::store::set_builtin_enabled(&mut tx, enabled, self.now()).await?;
         let action = match enabled {
             true => AdminAction::BuiltinOn,
             false => AdminAction::BuiltinOff,
         };
-        self.switched(tx, action).await
+        self.change_system(action, |system| system.builtin_enabled = enabled).await
     }
 
     /// Whose vectors are wanted; jobs then make them, and those that are there serve meanwhile.
     pub async fn set_builtin_model(&self, model: BuiltinModel) -> Result<(), EmbeddingError> {
-        let mut tx = self.db.as_system().await?;
-        settings::store::set_builtin_model(&mut tx, model, self.now()).await?;
         let action = match model {
             BuiltinModel::Multilingual => AdminAction::BuiltinMultilingual,
             BuiltinModel::English => AdminAction::BuiltinEnglish,
         };
-        self.switched(tx, action).await
+        self.change_system(action, |system| system.builtin_model = model).await
     }
 
     /// Switches late interaction; jobs then create or remove the token signs.
     pub async fn set_late_interaction(&self, enabled: bool) -> Result<(), EmbeddingError> {
-        let mut tx = self.db.as_system().await?;
-        settings::store::set_late_interaction(&mut tx, enabled, self.now()).await?;
         let action = match enabled {
             true => AdminAction::LateOn,
             false => AdminAction::LateOff,
         };
+        self.change_system(action, |system| system.late_interaction = enabled).await
+    }
+
+    /// Changes the settings as they are stored: one change after the other.
+    async fn change_system(
+        &self,
+        action: AdminAction,
+        change: impl FnOnce(&mut SystemEmbeddingSettings),
+    ) -> Result<(), EmbeddingError> {
+        let mut tx = self.db.as_system().await?;
+        settings::store::lock_system_settings(&mut tx).await?;
+        let mut system = settings::store::find_system_embedding_settings(&mut tx).await?;
+        change(&mut system);
+        settings::store::save_system_embedding_settings(&mut tx, &system, self.now()).await?;
         self.switched(tx, action).await
     }
 

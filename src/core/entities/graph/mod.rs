@@ -189,10 +189,7 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
 
 /// The date of the first relation or mention, where the date slider starts.
 pub async fn first_day(db: &Db, user: UserId) -> Result<Option<OffsetDateTime>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let first = store::find_first_day(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(first)
+    db.for_user(user, store::find_first_day).await
 }
 
 fn is_true(edge: &GraphEdge, at: OffsetDateTime) -> bool {

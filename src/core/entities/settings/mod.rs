@@ -23,15 +23,10 @@ impl Default for EntitySettings {
 }
 
 pub async fn of(db: &Db, user: UserId) -> Result<EntitySettings, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let settings = store::find(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(settings)
+    db.for_user(user, store::find).await
 }
 
 /// Saves all except `is_full`.
 pub async fn save(db: &Db, user: UserId, wanted: EntitySettings) -> Result<(), sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    store::save(&mut tx, user, wanted).await?;
-    tx.commit().await
+    db.for_user(user, async |conn, user| store::save(conn, user, wanted).await).await
 }

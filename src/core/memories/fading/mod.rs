@@ -17,7 +17,7 @@ use super::store::{archive_items, count_by_status};
 use super::{FADED, MemoryError};
 use crate::activity::RunningCall;
 use crate::db::{Db, UserId, raise_revision};
-use crate::input::Invalid;
+use crate::input::{Invalid, number};
 pub(super) use store::count_faded;
 pub use store::{FadedItem, FadingItem};
 
@@ -84,12 +84,8 @@ impl FadingSettings {
         threshold: &str,
         days: impl Fn(&str) -> &'a str,
     ) -> Result<Self, Invalid> {
-        let percent = threshold.trim().parse().ok();
-        let percent = percent.filter(|percent| THRESHOLD_PERCENT.contains(percent));
-        let percent = percent.ok_or_else(|| {
-            let sentence = "`threshold` is out of range; give a whole number of percent, 1 to 50.";
-            Invalid::new("threshold", "out_of_range", sentence)
-        })?;
+        let accepted = "give a whole number of percent, 1 to 50";
+        let percent = number("threshold", threshold, THRESHOLD_PERCENT, accepted)?;
         let half_life = |(item_type, _): &(ItemType, u32)| {
             let name = item_type.as_str();
             Ok((name, parse_days(name, days(name))?))
@@ -267,10 +263,7 @@ pub async fn list_faded(db: &Db, user: UserId) -> Result<Vec<ItemId>, sqlx::Erro
 /// # Errors
 /// Database errors only.
 pub async fn settings(db: &Db, user: UserId) -> Result<FadingSettings, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let settings = store::find_settings(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(settings)
+    db.for_user(user, store::find_settings).await
 }
 
 /// # Errors

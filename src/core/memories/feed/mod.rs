@@ -136,18 +136,13 @@ pub async fn read(
     limit: usize,
     now: OffsetDateTime,
 ) -> Result<FeedPage, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let page = read_in(&mut tx, user, position, wanted, limit, now).await?;
-    tx.commit().await?;
-    Ok(page)
+    db.for_user(user, async |conn, user| read_in(conn, user, position, wanted, limit, now).await)
+        .await
 }
 
 /// Up to where the stream goes now.
 pub async fn position_now(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let position = store::find_newest(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(position)
+    db.for_user(user, store::find_newest).await
 }
 
 /// Deletes old events that are no items'. Returns how many.

@@ -209,10 +209,7 @@ pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
 
 /// Progress of a user's rebuild; `None` if nothing is pending.
 pub async fn due_of(db: &Db, user: UserId) -> Result<Option<PassageRebuild>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let due = store::find_due(&mut tx, user).await?;
-    tx.commit().await?;
-    Ok(due)
+    db.for_user(user, store::find_due).await
 }
 
 /// Rebuilds the passages of the next batch of sources and stores the progress in the same transaction. Searches still work:

@@ -120,9 +120,7 @@ pub async fn find_known(
     let Some(asked) = asked else {
         return Ok(None);
     };
-    let mut tx = db.as_user(user).await?;
-    let found = find(&mut tx, user, asked).await?;
-    tx.commit().await?;
+    let found = db.for_user(user, async |conn, user| find(conn, user, asked).await).await?;
     Ok(Some(found.map_or(UNKNOWN, |project| project.id)))
 }
 

@@ -8,8 +8,8 @@ use super::{Allowances, Chat, ChatError, ChatReport};
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::db::UserId;
 use crate::providers::settings::{
-    self, Effective, EndpointForm, EndpointKind, EndpointSettings, ParsedEndpoint, SYSTEM_CHAT_KEY,
-    SystemChatSettings, UserChatSettings, own_chat_key, parse_cap,
+    self, Effective, EndpointForm, EndpointKind, EndpointPurpose, EndpointSettings, ParsedEndpoint,
+    SYSTEM_CHAT_KEY, SystemChatSettings, UserChatSettings, own_chat_key, parse_cap,
 };
 use crate::providers::{Reach, Tested};
 use crate::replay::{NotedAct, note_own};
@@ -119,7 +119,6 @@ impl Chat {
         let now = self.clock.now();
         let mut tx = self.db.as_writer(user).await?;
         let kept = settings::store::find_chat_settings(&mut tx, user).await?;
-        let kept = kept.unwrap_or_default();
         let mut wanted = kept.clone();
         change(&mut wanted)?;
         settings::store::save_chat_settings(&mut tx, user, &wanted, now).await?;
@@ -141,7 +140,7 @@ impl Chat {
     ) -> Result<Tested<ChatReport>, ChatError> {
         let (kept, _) = self.settings(user).await?;
         let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept.own)?;
-        let reach = self.reach(user, &parsed.url).await?;
+        let reach = EndpointPurpose::Models.reach(&self.db, Some(user), &parsed.url).await?;
         let endpoint = parsed.open(&self.sealer, own_chat_key(user), reach)?;
         Ok(self.model.test(&endpoint).await)
     }

@@ -25,8 +25,8 @@ pub use spend::{CapReached, DaySpend, Spent};
 
 use super::client::HttpAnswer;
 use super::settings::{
-    self, Effective, EndpointOwner, EndpointSettings, SYSTEM_CHAT_KEY, SystemChatSettings,
-    UserChatSettings, own_chat_key,
+    self, Effective, EndpointOwner, EndpointPurpose, EndpointSettings, SYSTEM_CHAT_KEY,
+    SystemChatSettings, UserChatSettings, own_chat_key,
 };
 pub use super::settings::{Allowance, Allowances, ChatPurpose};
 use super::{Endpoint, EndpointUrl, ProviderError, Reach};
@@ -153,7 +153,10 @@ impl Chat {
         };
         let url = EndpointUrl::parse("url", &settings.url)?;
         let (bound, reach) = match owner {
-            EndpointOwner::User => (own_chat_key(user), self.reach(user, &url).await?),
+            EndpointOwner::User => {
+                let reach = EndpointPurpose::Models.reach(&self.db, Some(user), &url);
+                (own_chat_key(user), reach.await?)
+            }
             EndpointOwner::System => (SYSTEM_CHAT_KEY, Reach::Private),
         };
         let cap = own.cap(&system);
@@ -243,19 +246,12 @@ impl Chat {
         &self,
         user: UserId,
     ) -> Result<(UserChatSettings, SystemChatSettings), sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let own = settings::store::find_chat_settings(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok((own.unwrap_or_default(), self.system().await?))
+        let own = self.db.for_user(user, settings::store::find_chat_settings).await?;
+        Ok((own, self.system().await?))
     }
 
     async fn system(&self) -> Result<SystemChatSettings, sqlx::Error> {
         let mut conn = self.db.system_connection().await?;
         settings::store::find_system_chat(&mut conn).await
-    }
-
-    async fn reach(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
-        let mut conn = self.db.system_connection().await?;
-        settings::reach(&mut conn, Some(user), url, settings::EndpointPurpose::Models).await
     }
 }

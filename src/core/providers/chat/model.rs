@@ -154,7 +154,7 @@ impl ChatModel {
 /// Where the endpoint may serve chat, the likelier address first.
 fn places(endpoint: &Endpoint) -> Vec<Url> {
     match endpoint.provider_type {
-        ProviderType::Ollama => vec![crate::providers::ollama::chat_url(&endpoint.url)],
+        ProviderType::Ollama => vec![address::of_ollama(&endpoint.url, "chat")],
         ProviderType::Anthropic => address::of_operation(&endpoint.url, address::MESSAGES),
         _ => address::of_operation(&endpoint.url, address::CHAT),
     }

@@ -4,7 +4,7 @@ use super::{
     Allowances, CAP_TOKENS_MAX, CAP_TOKENS_MIN, DAILY_TOKEN_CAP, Effective, EndpointOwner,
     EndpointSettings,
 };
-use crate::input::Invalid;
+use crate::input::{Invalid, number};
 
 /// A user's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,19 +72,9 @@ impl UserChatSettings {
 
 /// Digits, optionally grouped by commas.
 pub fn parse_cap(text: &str) -> Result<i64, Invalid> {
-    let digits = text.trim().replace([',', ' '], "");
-    let tokens = digits.parse().ok();
-    tokens
-        .filter(|n| (CAP_TOKENS_MIN..=CAP_TOKENS_MAX).contains(n))
-        .ok_or_else(|| {
-            Invalid::new(
-                "daily_token_cap",
-                "out_of_range",
-                format!(
-                    "`daily_token_cap` is out of range; give {CAP_TOKENS_MIN} to {CAP_TOKENS_MAX} tokens, or leave it empty."
-                ),
-            )
-        })
+    let digits = text.replace([',', ' '], "");
+    let accepted = format!("give {CAP_TOKENS_MIN} to {CAP_TOKENS_MAX} tokens, or leave it empty");
+    number("daily_token_cap", &digits, CAP_TOKENS_MIN..=CAP_TOKENS_MAX, accepted)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Parses the endpoint forms: all limits are here, and an invalid value gets one sentence beside its field.
 
+use std::ops::RangeInclusive;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::{EndpointSettings, Pace, SpaceSettings, staged};
-use crate::input::{Invalid, check_text};
+use crate::input::{Invalid, check_text, number};
 use crate::providers::presets::{PRESETS, Prefixes, prefixes_of};
 use crate::providers::{ApiKey, Endpoint, EndpointUrl, MAX_DIMENSIONS, ProviderType, Reach};
 use crate::seal::{SealError, Sealer, SecretOwner};
@@ -262,9 +264,9 @@ impl ParsedEmbedding {
         Ok(Self {
             endpoint,
             pace: Pace {
-                batch_size: number("batch_size", form.batch_size, 1..=256, 32)?,
-                concurrency: number("concurrency", form.concurrency, 1..=8, 1)?,
-                pause_ms: number("pause_ms", form.pause_ms, 0..=60_000, 0)?,
+                batch_size: number_or(32, "batch_size", form.batch_size, 1..=256)?,
+                concurrency: number_or(1, "concurrency", form.concurrency, 1..=8)?,
+                pause_ms: number_or(0, "pause_ms", form.pause_ms, 0..=60_000)?,
             },
             query_prefix,
             document_prefix,
@@ -320,37 +322,25 @@ fn unknown_preset() -> Invalid {
 }
 
 fn dimensions(text: &str) -> Result<Option<i32>, Invalid> {
-    match text.trim() {
-        "" => Ok(None),
-        text => match text.parse() {
-            Ok(n @ 1..=DIMENSIONS_MAX) => Ok(Some(n)),
-            _ => Err(Invalid::new(
-                "dimensions",
-                "out_of_range",
-                format!(
-                    "`dimensions` is out of range; give 1 to {DIMENSIONS_MAX}, or leave it empty to take what the model gives."
-                ),
-            )),
-        },
+    if text.trim().is_empty() {
+        return Ok(None);
     }
+    let accepted =
+        format!("give 1 to {DIMENSIONS_MAX}, or leave it empty to take what the model gives");
+    number("dimensions", text, 1..=DIMENSIONS_MAX, accepted).map(Some)
 }
 
-fn number(
+fn number_or(
+    default: i32,
     field: &'static str,
     text: &str,
-    range: std::ops::RangeInclusive<i32>,
-    default: i32,
+    range: RangeInclusive<i32>,
 ) -> Result<i32, Invalid> {
-    match text.trim() {
-        "" => Ok(default),
-        text => text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
-            Invalid::new(
-                field,
-                "out_of_range",
-                format!("`{field}` is out of range; give {} to {}.", range.start(), range.end()),
-            )
-        }),
+    if text.trim().is_empty() {
+        return Ok(default);
     }
+    let accepted = format!("give {} to {}", range.start(), range.end());
+    number(field, text, range, accepted)
 }
 
 /// Parses `host:port` of a line of the allow-list.
@@ -379,24 +369,10 @@ mod tests {
     use crate::providers::presets::preset_of;
 
     const URL: &str = "https://api.example.com/v1";
-    const FORM: EndpointForm<'_> = EndpointForm {
-        own_enabled: true,
-        provider_type: "openai",
-        url: URL,
-        model: "nomic-embed-text",
-        key: "",
-        clear_key: false,
-        key_header: "",
-        is_thinking_off: false,
-        staged: "",
-        dimensions: "",
-        preset: "",
-        query_prefix: "",
-        document_prefix: "",
-        batch_size: "",
-        concurrency: "",
-        pause_ms: "",
-    };
+    fn filled() -> EndpointForm<'static> {
+        let (provider_type, model) = ("openai", "nomic-embed-text");
+        EndpointForm { own_enabled: true, provider_type, url: URL, model, ..Default::default() }
+    }
 
     fn parse(form: EndpointForm<'_>) -> Result<ParsedEmbedding, Invalid> {
         let kept = EndpointSettings::default();
@@ -405,11 +381,11 @@ mod tests {
 
     #[test]
     fn prefixes_are_those_the_model_is_known_to_want_unless_given() {
-        let parsed = parse(FORM).unwrap();
+        let parsed = parse(filled()).unwrap();
         assert_eq!(parsed.query_prefix, "search_query: ");
         assert_eq!(parsed.document_prefix, "search_document: ");
         let query_prefix = "q: ";
-        let parsed = parse(EndpointForm { query_prefix, ..FORM }).unwrap();
+        let parsed = parse(EndpointForm { query_prefix, ..filled() }).unwrap();
         assert_eq!((parsed.query_prefix.as_str(), parsed.document_prefix.as_str()), ("q: ", ""));
     }
 
@@ -421,10 +397,10 @@ mod tests {
             preset_of(&endpoint.settings.model, &query_prefix, &document_prefix)
         };
         for preset in ["e5", "none", ""] {
-            assert_eq!(shown(EndpointForm { preset, ..FORM }), Some(preset));
+            assert_eq!(shown(EndpointForm { preset, ..filled() }), Some(preset));
         }
-        assert_eq!(shown(EndpointForm { query_prefix: "q: ", ..FORM }), None);
-        let refused = parse(EndpointForm { preset: "e6", ..FORM }).unwrap_err();
+        assert_eq!(shown(EndpointForm { query_prefix: "q: ", ..filled() }), None);
+        let refused = parse(EndpointForm { preset: "e6", ..filled() }).unwrap_err();
         assert!(refused.sentence.contains("give minilm, e5, nomic, bge, qwen3, none, or"));
     }
 
@@ -440,13 +416,14 @@ mod tests {
                 let parsed = ParsedEndpoint::parse(&form, kind, &kept)?;
                 Ok::<_, Invalid>((parsed.settings.sealed_key, parsed.typed_key))
             };
-            let elsewhere = EndpointForm { url: "https://api.example.com/v2/embeddings", ..FORM };
-            for of_host in [FORM, elsewhere] {
+            let elsewhere =
+                EndpointForm { url: "https://api.example.com/v2/embeddings", ..filled() };
+            for of_host in [filled(), elsewhere] {
                 assert_eq!(keys(of_host), Ok((Some(vec![1]), None)));
             }
-            let moved = EndpointForm { url: "https://evil.example.com/v1", ..FORM };
+            let moved = EndpointForm { url: "https://evil.example.com/v1", ..filled() };
             for url in [moved.url, "http://api.example.com/v1", "https://api.example.com:8443/v1"] {
-                assert_eq!(keys(EndpointForm { url, ..FORM }).unwrap_err().code, "key_again");
+                assert_eq!(keys(EndpointForm { url, ..filled() }).unwrap_err().code, "key_again");
             }
             let typed = keys(EndpointForm { key: "sk-2", ..moved });
             assert_eq!(typed, Ok((None, Some(ApiKey::new("sk-2")))));
@@ -459,20 +436,20 @@ mod tests {
     fn each_limit_names_its_field() {
         let long = "x".repeat(501);
         for (field, form) in [
-            ("provider_type", EndpointForm { provider_type: "builtin", ..FORM }),
-            ("provider_type", EndpointForm { provider_type: "llamacpp", ..FORM }),
-            ("url", EndpointForm { url: "localhost", ..FORM }),
-            ("model", EndpointForm { model: " ", ..FORM }),
-            ("dimensions", EndpointForm { dimensions: "1536", ..FORM }),
-            ("dimensions", EndpointForm { dimensions: "many", ..FORM }),
-            ("key", EndpointForm { key: "a b", ..FORM }),
-            ("key_header", EndpointForm { key_header: "Host", ..FORM }),
-            ("key_header", EndpointForm { key_header: "x-forwarded-for", ..FORM }),
-            ("key_header", EndpointForm { key_header: "api key", ..FORM }),
-            ("query_prefix", EndpointForm { query_prefix: &long, ..FORM }),
-            ("batch_size", EndpointForm { batch_size: "0", ..FORM }),
-            ("concurrency", EndpointForm { concurrency: "9", ..FORM }),
-            ("pause_ms", EndpointForm { pause_ms: "-1", ..FORM }),
+            ("provider_type", EndpointForm { provider_type: "builtin", ..filled() }),
+            ("provider_type", EndpointForm { provider_type: "llamacpp", ..filled() }),
+            ("url", EndpointForm { url: "localhost", ..filled() }),
+            ("model", EndpointForm { model: " ", ..filled() }),
+            ("dimensions", EndpointForm { dimensions: "1536", ..filled() }),
+            ("dimensions", EndpointForm { dimensions: "many", ..filled() }),
+            ("key", EndpointForm { key: "a b", ..filled() }),
+            ("key_header", EndpointForm { key_header: "Host", ..filled() }),
+            ("key_header", EndpointForm { key_header: "x-forwarded-for", ..filled() }),
+            ("key_header", EndpointForm { key_header: "api key", ..filled() }),
+            ("query_prefix", EndpointForm { query_prefix: &long, ..filled() }),
+            ("batch_size", EndpointForm { batch_size: "0", ..filled() }),
+            ("concurrency", EndpointForm { concurrency: "9", ..filled() }),
+            ("pause_ms", EndpointForm { pause_ms: "-1", ..filled() }),
         ] {
             assert_eq!(parse(form).unwrap_err().field, field);
         }

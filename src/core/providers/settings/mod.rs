@@ -16,6 +16,7 @@ pub use input::{
 pub use purpose::{
     Allowance, Allowances, CAP_TOKENS_MAX, CAP_TOKENS_MIN, ChatPurpose, DAILY_TOKEN_CAP,
 };
+pub use store::pause_own_endpoints;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -25,15 +26,6 @@ use crate::db::{Db, UserId, labels};
 use crate::input::Invalid;
 use crate::replay::{self, Note, NotedAct, note_own};
 use crate::seal::{SealError, Sealer, SecretOwner};
-
-/// A user's settings, or the defaults.
-pub async fn of_user(
-    conn: &mut PgConnection,
-    user: UserId,
-) -> Result<UserEmbeddingSettings, sqlx::Error> {
-    let found = store::find_embedding_settings(conn, user).await?;
-    Ok(found.unwrap_or_default())
-}
 
 /// A stored endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,13 +218,13 @@ pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, s
     let mut tx = db.as_writer(user).await?;
     match note.what {
         Act::ChatOff | Act::ChatOn => {
-            let mut settings = store::find_chat_settings(&mut tx, user).await?.unwrap_or_default();
+            let mut settings = store::find_chat_settings(&mut tx, user).await?;
             // What the restore has paused is resumed by the person alone.
             settings.enabled = note.what == Act::ChatOn && !settings.is_paused;
             store::save_chat_settings(&mut tx, user, &settings, now).await?;
         }
         Act::EmbeddingsOff | Act::EmbeddingsOn => {
-            let mut settings = of_user(&mut tx, user).await?;
+            let mut settings = store::find_embedding_settings(&mut tx, user).await?;
             settings.enabled = note.what == Act::EmbeddingsOn && !settings.is_paused;
             store::save_embedding_settings(&mut tx, user, &settings, now).await?;
         }
@@ -244,21 +236,16 @@ pub async fn repeat(db: &Db, note: &Note, now: OffsetDateTime) -> Result<bool, s
     tx.commit().await.map(|()| true)
 }
 
-/// After a restore, as the owner role: an own endpoint may have been removed since the backup.
-pub async fn pause_own_endpoints(
-    conn: &mut PgConnection,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    store::pause_own_endpoints(conn, now).await
-}
-
-/// How far an endpoint may reach that this user chose, or nobody.
-pub async fn reach(
-    conn: &mut PgConnection,
-    user: Option<UserId>,
-    url: &EndpointUrl,
-    purpose: EndpointPurpose,
-) -> Result<Reach, sqlx::Error> {
-    let may = store::may_reach_private(conn, user, url.host(), url.port(), purpose).await?;
-    Ok(if may { Reach::Private } else { Reach::Public })
+impl EndpointPurpose {
+    /// How far an endpoint may reach that this user chose, or nobody.
+    pub async fn reach(
+        self,
+        db: &Db,
+        user: Option<UserId>,
+        url: &EndpointUrl,
+    ) -> Result<Reach, sqlx::Error> {
+        let mut conn = db.system_connection().await?;
+        let may = store::may_reach_private(&mut conn, user, url.host(), url.port(), self).await?;
+        Ok(if may { Reach::Private } else { Reach::Public })
+    }
 }

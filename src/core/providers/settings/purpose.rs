@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::db::labels;
-use crate::input::Invalid;
+use crate::input::{Invalid, number};
 
 /// Default tokens per user and day.
 pub const DAILY_TOKEN_CAP: i64 = 200_000;
@@ -93,10 +93,10 @@ impl Allowances {
     /// [`Invalid`] naming the field.
     pub fn parse<'a>(form: impl Fn(&str) -> &'a str) -> Result<Self, Invalid> {
         let of = |purpose: ChatPurpose| {
-            let is_on = form(&format!("on_{}", purpose.as_str())) == "1";
-            let field = share_field(purpose);
-            let share = parse_share(field, form(field))?;
-            Ok((purpose, Allowance { is_on, share }))
+            let (on, share) = purpose.fields();
+            let allowance =
+                Allowance { is_on: form(on) == "1", share: parse_share(share, form(share))? };
+            Ok((purpose, allowance))
         };
         let parsed: Result<_, Invalid> = ChatPurpose::ALL.into_iter().map(of).collect();
         parsed.map(Self)
@@ -108,7 +108,7 @@ impl Allowances {
         match all.find(|(_, one)| one.is_on && one.cap(cap) < CAP_TOKENS_MIN) {
             None => Ok(()),
             Some((purpose, one)) => {
-                let field = share_field(*purpose);
+                let (_, field) = purpose.fields();
                 let least = (100 * CAP_TOKENS_MIN + cap - 1) / cap;
                 let sentence = format!(
                     "`{field}` is too little: {} % of {cap} tokens a day may not hold one call; give at least {least}.",
@@ -120,14 +120,17 @@ impl Allowances {
     }
 }
 
-fn share_field(purpose: ChatPurpose) -> &'static str {
-    match purpose {
-        ChatPurpose::Facts => "share_facts",
-        ChatPurpose::Enrichment => "share_enrichment",
-        ChatPurpose::Summary => "share_summary",
-        ChatPurpose::Reflection => "share_reflection",
-        ChatPurpose::Dreaming => "share_dreaming",
-        ChatPurpose::Evaluation => "share_evaluation",
+impl ChatPurpose {
+    /// The names of a form's fields: of its switch, and of its share.
+    pub fn fields(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Facts => ("on_facts", "share_facts"),
+            Self::Enrichment => ("on_enrichment", "share_enrichment"),
+            Self::Summary => ("on_summary", "share_summary"),
+            Self::Reflection => ("on_reflection", "share_reflection"),
+            Self::Dreaming => ("on_dreaming", "share_dreaming"),
+            Self::Evaluation => ("on_evaluation", "share_evaluation"),
+        }
     }
 }
 
@@ -135,12 +138,7 @@ fn parse_share(field: &'static str, text: &str) -> Result<i64, Invalid> {
     if text.trim().is_empty() {
         return Ok(100);
     }
-    let share = text.trim().parse().ok();
-    share.filter(|share| (1..=100).contains(share)).ok_or_else(|| {
-        let sentence =
-            format!("`{field}` is out of range; give a whole number of percent, 1 to 100.");
-        Invalid::new(field, "out_of_range", sentence)
-    })
+    number(field, text, 1..=100, "give a whole number of percent, 1 to 100")
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::builtin::BuiltinModel;
 
+/// Or the defaults.
 pub async fn find_embedding_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<UserEmbeddingSettings>, sqlx::Error> {
+) -> Result<UserEmbeddingSettings, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT enabled, own_enabled, provider_type AS "provider_type: ProviderType", endpoint, model, dimensions, query_prefix,
                   document_prefix, sealed_key, key_header, batch_size, concurrency, pause_ms, declined,
@@ -24,7 +25,7 @@ pub async fn find_embedding_settings(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| UserEmbeddingSettings {
+    Ok(row.map_or_else(UserEmbeddingSettings::default, |row| UserEmbeddingSettings {
         enabled: row.enabled,
         own_enabled: row.own_enabled,
         own: SpaceSettings {
@@ -155,37 +156,25 @@ pub async fn find_system_key(
     Ok(row.flatten())
 }
 
-pub async fn set_builtin_enabled(
+/// All but the provider. What depends on the stored ones holds their lock.
+pub async fn save_system_embedding_settings(
     conn: &mut PgConnection,
-    enabled: bool,
+    system: &SystemEmbeddingSettings,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("UPDATE system_settings SET builtin_enabled = $1, updated_at = $2", enabled, now)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-pub async fn set_builtin_model(
-    conn: &mut PgConnection,
-    model: BuiltinModel,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    let name = model.name();
-    sqlx::query!("UPDATE system_settings SET builtin_model = $1, updated_at = $2", name, now)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-pub async fn set_late_interaction(
-    conn: &mut PgConnection,
-    enabled: bool,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!("UPDATE system_settings SET late_interaction = $1, updated_at = $2", enabled, now)
-        .execute(conn)
-        .await?;
+    sqlx::query!(
+        "UPDATE system_settings SET builtin_enabled = $1, builtin_model = $2, late_interaction = $3, batch_size = $4, concurrency = $5,
+                pause_ms = $6, updated_at = $7",
+        system.builtin_enabled,
+        system.builtin_model.name(),
+        system.late_interaction,
+        system.pace.batch_size,
+        system.pace.concurrency,
+        system.pace.pause_ms,
+        now,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -225,23 +214,6 @@ pub async fn set_bytes_per_user(
         now
     );
     Ok(done.execute(conn).await?.rows_affected() == 1)
-}
-
-pub async fn set_system_pace(
-    conn: &mut PgConnection,
-    pace: Pace,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE system_settings SET batch_size = $1, concurrency = $2, pause_ms = $3, updated_at = $4",
-        pace.batch_size,
-        pace.concurrency,
-        pace.pause_ms,
-        now
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// Retires the system's provider.
@@ -293,10 +265,11 @@ pub async fn update_system_provider(
     Ok(())
 }
 
+/// Or the defaults.
 pub async fn find_chat_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<UserChatSettings>, sqlx::Error> {
+) -> Result<UserChatSettings, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT enabled, own_enabled, provider_type AS "provider_type: ProviderType", endpoint, model, sealed_key, key_header, thinking_off, daily_token_cap,
                   purposes, paused_at IS NOT NULL AS "is_paused!"
@@ -305,7 +278,7 @@ pub async fn find_chat_settings(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| UserChatSettings {
+    Ok(row.map_or_else(UserChatSettings::default, |row| UserChatSettings {
         enabled: row.enabled,
         own_enabled: row.own_enabled,
         own: EndpointSettings {
@@ -355,7 +328,8 @@ pub async fn save_chat_settings(
     Ok(())
 }
 
-/// Of every user, as the owner role. Where the system's provider serves instead, an own endpoint is only no longer used.
+/// After a restore, of every user, as the owner role: an own endpoint may have been removed since the backup. Where the system's
+/// provider serves instead, it is only no longer used.
 pub async fn pause_own_endpoints(
     conn: &mut PgConnection,
     now: OffsetDateTime,

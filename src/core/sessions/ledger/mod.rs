@@ -40,10 +40,7 @@ pub async fn next_due(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<Option<(DueExtraction, OffsetDateTime)>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let due = store::find_next_due(&mut tx, user, now).await?;
-    tx.commit().await?;
-    Ok(due)
+    db.for_user(user, async |conn, user| store::find_next_due(conn, user, now).await).await
 }
 
 /// What waits to be read of a user's sessions, or is being read.
@@ -52,10 +49,7 @@ pub async fn unread_of(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<UnreadStretches, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let unread = store::count_unread(&mut tx, user, now).await?;
-    tx.commit().await?;
-    Ok(unread)
+    db.for_user(user, async |conn, user| store::count_unread(conn, user, now).await).await
 }
 
 /// Makes a failed or skipped stretch due now, on the person's request. False if none begins there, or it is

@@ -3,13 +3,13 @@
 
 mod store;
 
-use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::turns;
 use crate::db::{Db, UserId};
 use crate::input::Invalid;
 use crate::queue;
+pub(super) use store::find as of;
 
 pub const DAYS_MAX: i32 = 36_500;
 
@@ -42,11 +42,6 @@ fn days(field: &'static str, text: &str) -> Result<i32, Invalid> {
         let sentence = format!("Give a whole number of days, 1 to {DAYS_MAX}.");
         Invalid::new(field, "invalid", sentence)
     })
-}
-
-/// The user's lifetimes, in a transaction that has set the user.
-pub(super) async fn of(conn: &mut PgConnection, user: UserId) -> Result<Lifetimes, sqlx::Error> {
-    store::find(conn, user).await
 }
 
 /// Also applies to existing rows: moves the expiry of episodes, and makes turns that were too old again.

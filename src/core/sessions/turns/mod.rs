@@ -119,10 +119,7 @@ pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx
 
 /// A user's sessions with missing turns, at most [`SESSIONS_A_LOOK`].
 pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<SessionWithTurnsDue>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let due = store::list_due(&mut tx, user, SESSIONS_A_LOOK).await?;
-    tx.commit().await?;
-    Ok(due)
+    db.for_user(user, async |conn, user| store::list_due(conn, user, SESSIONS_A_LOOK).await).await
 }
 
 /// Makes the turns of a session's next messages with pending embeddings, and records the progress in the same

@@ -6,7 +6,7 @@ use time::macros::format_description;
 
 use super::PATH;
 use crate::clock::Schedule;
-use crate::components::FieldError;
+use crate::components::{FieldError, SelectField};
 use crate::forms::FormState;
 use crate::jobs::JobState;
 
@@ -45,12 +45,19 @@ fn of_job(state: &JobState, default: Schedule, schedule: Schedule, form: &FormSt
         _ => saved,
     };
     let time_error = form.error_of("at");
-    let weekday_error = form.error_of("weekday");
     let time = format_description!("[hour]:[minute]");
     let at = typed("at", schedule.at.format(time).unwrap_or_default());
     let weekday = schedule.weekday.map(|day| {
-        let chosen = typed("weekday", day.to_string());
-        view! { <Weekday id=id.clone() chosen error=weekday_error /> }
+        let values = [("weekday".to_owned(), typed("weekday", day.to_string()))].into();
+        view! {
+            <SelectField
+                form=FormState { values, ..form.clone() }
+                id=format!("{id}-weekday")
+                name="weekday"
+                label="Day of the week"
+                choices=WEEKDAYS.map(|day| (day, day)).to_vec()
+            />
+        }
     });
     let default = state.set_schedule.map(|_| {
         view! {
@@ -91,29 +98,6 @@ fn of_job(state: &JobState, default: Schedule, schedule: Schedule, form: &FormSt
                 {default}
             </div>
         </form>
-    }
-    .into_any()
-}
-
-#[component]
-fn Weekday(id: String, chosen: String, error: Option<String>) -> impl IntoView {
-    let options = WEEKDAYS.map(|day| {
-        view! {
-            <option value=day selected=day == chosen>
-                {day}
-            </option>
-        }
-    });
-    let error_id = format!("{id}-weekday-error");
-    let described_by = error.is_some().then(|| error_id.clone());
-    view! {
-        <div class="field">
-            <label for=format!("{id}-weekday")>"Day of the week"</label>
-            <select id=format!("{id}-weekday") name="weekday" aria-describedby=described_by>
-                {options.collect_view()}
-            </select>
-            <FieldError id=error_id error />
-        </div>
     }
     .into_any()
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{PATH, show};
 use crate::accounts::invitations::{Invitation, InvitationId};
 use crate::accounts::{Email, Role};
-use crate::components::{self, FieldError, FormError, Paste, StateBadge, When};
+use crate::components::{self, FormError, Paste, SelectField, StateBadge, When};
 use crate::forms::{
     Admin, Field, Form, FormName, FormState, Outcome, Posted, page, parse_id, respond,
 };
@@ -82,16 +82,6 @@ pub fn Invitations(invitations: Vec<Invitation>, form: FormState) -> impl IntoVi
             </section>
         }
     });
-    let role = form.value("role");
-    let role_error = form.error_of("role");
-    let role_described_by = role_error.is_some().then_some("invitation-role-error");
-    let roles = [("member", "a member's"), ("admin", "an admin's")].map(|(value, words)| {
-        view! {
-            <option value=value selected=role == value>
-                {words}
-            </option>
-        }
-    });
     let rows = invitations
         .into_iter()
         .map(|invitation| view! { <InvitationEntry invitation /> })
@@ -104,7 +94,7 @@ pub fn Invitations(invitations: Vec<Invitation>, form: FormState) -> impl IntoVi
             <form class="stack" method="post" action="/admin/invitations">
                 <FormError form=form.clone() fields=&["email", "role"] />
                 <components::Field
-                    form
+                    form=form.clone()
                     name="email"
                     label="E-mail address (optional)"
                     hint="Leave blank to let the invited person choose."
@@ -113,13 +103,13 @@ pub fn Invitations(invitations: Vec<Invitation>, form: FormState) -> impl IntoVi
                     maxlength="254"
                     optional=true
                 />
-                <div class="field">
-                    <label for="invitation-role">"Role"</label>
-                    <select id="invitation-role" name="role" aria-describedby=role_described_by>
-                        {roles.into_iter().collect_view()}
-                    </select>
-                    <FieldError id="invitation-role-error".to_owned() error=role_error />
-                </div>
+                <SelectField
+                    form
+                    id="invitation-role".to_owned()
+                    name="role"
+                    label="Role"
+                    choices=vec![("member", "a member's"), ("admin", "an admin's")]
+                />
                 <div>
                     <button type="submit">"Create invitation"</button>
                 </div>
