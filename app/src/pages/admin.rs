@@ -365,7 +365,7 @@ fn allowed(endpoints: &[(String, i32, String)], form: FormState) -> AnyView {
             </p>
             {list}
             <form class="stack" method="post" action="/admin/endpoints">
-                <FormError form=form.clone() fields=&["endpoint"] />
+                <FormError form=form.clone() fields=&["endpoint", "purpose"] />
                 <Field
                     form=form.clone()
                     name="endpoint"

@@ -237,7 +237,7 @@ fn Rename(entity: Entity, form: FormState) -> impl IntoView {
     view! {
         <form class="stack" method="post" action=entity_path(entity.id.0)>
             <h3>"Rename"</h3>
-            <FormError form=form.clone() fields=&["name"] />
+            <FormError form=form.clone() fields=&["name", "type"] />
             <Field form=form.clone() name="name" label="Name" autocomplete="off" />
             <SelectField
                 form
