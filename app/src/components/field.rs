@@ -139,7 +139,7 @@ pub fn SelectField(
     let (chosen, error) = (form.value(name), form.error_of(name));
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
     let described = [(hint.is_some(), &hint_id), (error.is_some(), &error_id)];
-    let described = described.into_iter().filter_map(|(is_there, id)| is_there.then(|| &**id));
+    let described = described.into_iter().filter(|(is_there, _)| *is_there).map(|(_, id)| &**id);
     let described_by = Some(described.collect::<Vec<_>>().join(" ")).filter(|ids| !ids.is_empty());
     let options = choices.into_iter().map(|(value, words)| {
         view! {

@@ -306,7 +306,7 @@ pub async fn messages(
     let last = messages.last().map(|message| message.position);
     Ok(Json(SessionMessages {
         next_after: last.filter(|_| has_more),
-        messages: messages.into_iter().map(Into::into).collect(),
+        messages,
     }))
 }
 
