@@ -234,6 +234,10 @@ async fn a_person_signs_in_and_says_no_or_chooses_the_agent_and_fewer_permission
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     assert_eq!(connecting.redeem(&code, &[]).await.1["scope"], "memory:read");
     assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 2);
+    // A page whose agents cannot be read is none to decide on.
+    app.sql("REVOKE SELECT ON agents FROM keepsake_app").run().await;
+    let (status, page) = connecting.browser.get(&path).await;
+    assert!(status == 503 && !page.contains("cannot be connected"), "{status} {page}");
 }
 
 #[tokio::test]

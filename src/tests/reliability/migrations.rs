@@ -199,7 +199,10 @@ async fn every_released_schema_goes_forward_with_its_rows() {
             let now = now.unwrap_or_else(|| panic!("{table} of {released} is gone"));
             for row in rows {
                 let is_there = now.iter().any(|found| has_all_of(found, &row));
-                assert!(is_there, "{released}: {table} had {row} and has {now:?}");
+                assert!(
+                    is_there || names_dropped(&row),
+                    "{released}: {table} had {row} and has {now:?}"
+                );
             }
         }
     }
@@ -239,6 +242,11 @@ const REMOVED: &str = "enriched_at faded_at evaluation_tokens summary_enabled le
 
 /// Tables of what the server does no more.
 pub const DROPPED: [&str; 3] = ["evaluations", "evaluation_requests", "evaluation_questions"];
+
+/// The line of `account_tables` of one of these.
+pub fn names_dropped(row: &Value) -> bool {
+    row["name"].as_str().is_some_and(|name| DROPPED.contains(&name))
+}
 
 /// Tables and columns that have another name now.
 const RENAMED: [(&str, &str); 2] =

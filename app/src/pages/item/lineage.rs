@@ -1,6 +1,6 @@
 //! Where a memory comes from, what came of it and what it names: boxes in columns from left to right, each a link, joined by
-//! lines; and the same as text, which is all where there are fewer than three boxes. The columns are sessions, episodes and sources, the memory itself, what replaced it, what was
-//! written from it, and the entities that it names.
+//! lines; and the same as text, which is all where there are fewer than three boxes. The columns are sessions, episodes and
+//! sources, the memory itself, what replaced it, what was written from it, and the entities that it names.
 
 use leptos::prelude::*;
 
