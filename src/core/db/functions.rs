@@ -19,9 +19,13 @@ fn files() -> Vec<&'static str> {
 
 /// Replaces all functions unless the database has those of this version and schema. Returns whether it did. In a transaction
 /// of the owner, which holds off other servers until its end.
-pub async fn apply(conn: &mut PgConnection, is_distributed: bool) -> Result<bool, sqlx::Error> {
+pub async fn apply(
+    conn: &mut PgConnection,
+    schema: i64,
+    is_distributed: bool,
+) -> Result<bool, sqlx::Error> {
     store::lock_functions(conn).await?;
-    let ours = version();
+    let ours = version(schema);
     if store::functions_version(conn).await?.as_ref() == Some(&ours) {
         return Ok(false);
     }
@@ -34,11 +38,11 @@ pub async fn apply(conn: &mut PgConnection, is_distributed: bool) -> Result<bool
 }
 
 /// The newest migration and a hash of the files.
-fn version() -> String {
+fn version(schema: i64) -> String {
     let mut hash = Sha256::new();
     for file in files() {
         hash.update(file);
     }
     let hash: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    format!("{} {hash}", super::schema_of_this_version())
+    format!("{schema} {hash}")
 }

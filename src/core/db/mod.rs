@@ -8,6 +8,7 @@ pub mod actor;
 pub mod citus;
 mod functions;
 mod labels;
+mod migrate;
 mod pool;
 mod pulse;
 mod store;
@@ -20,7 +21,7 @@ pub use store::{
     prune_changes, raise_revision, write_as,
 };
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use std::cmp::Ordering;
@@ -28,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::metrics;
 use actor::Authority;
+pub use migrate::{has_migration, migrate_to, schema_of_this_version};
 use pool::ConnectionPool;
 pub use pool::{DbConnection, Lookup, Tx};
 use pulse::Pulse;
@@ -45,8 +47,6 @@ impl From<i64> for UserId {
         Self(id)
     }
 }
-
-static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// PostgreSQL 15.0, as in `server_version_num`.
 const POSTGRES_VERSION_MIN: i32 = 150_000;
@@ -120,7 +120,7 @@ pub enum DatabaseError {
 /// Sets up the database for this program: roles, extensions, migrations.
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     prepare_for_schema(options).await?;
-    migrate(options).await
+    migrate::migrate(options).await
 }
 
 /// Roles and extensions, without the schema.
@@ -170,26 +170,6 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Version of the newest migration that this program knows.
-pub fn schema_of_this_version() -> i64 {
-    MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0)
-}
-
-/// Whether the newest migration of a schema is one of this program's.
-pub fn has_migration(version: i64) -> bool {
-    MIGRATIONS.iter().any(|ours| ours.version == version)
-}
-
-/// Brings an empty database to the schema of an earlier version.
-pub async fn migrate_to(options: &PgConnectOptions, version: i64) -> Result<(), DatabaseError> {
-    let until = MIGRATIONS.iter().filter(|ours| ours.version <= version);
-    let until = Migrator::with_migrations(until.cloned().collect());
-    let mut owner = connect_as_owner(options).await?;
-    until.run_direct(None, &mut owner, false).await.map_err(DatabaseError::Migrate)?;
-    owner.close().await?;
-    Ok(())
-}
-
 /// A database's name with this ending, as long as PostgreSQL's names may be.
 pub fn name_ending(database: &str, ending: &str) -> String {
     let mut kept = database.len().min(NAME_MAX_BYTES - ending.len());
@@ -219,33 +199,6 @@ pub(crate) async fn connect_as_owner(
     options: &PgConnectOptions,
 ) -> Result<PgConnection, sqlx::Error> {
     PgConnection::connect_with(&as_role(options, "keepsake_owner")).await
-}
-
-async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
-    let mut owner = connect_as_owner(options).await?;
-    let is_distributed = citus::is_distributed(&mut owner).await?;
-    let one_by_one = is_distributed.then(|| citus::one_by_one(&MIGRATIONS));
-    let migrations = one_by_one.as_ref().unwrap_or(&MIGRATIONS);
-    let is_cluster = is_distributed && store::count_migrations(&mut owner).await? > 0;
-    migrations.run_direct(None, &mut owner, false).await.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => {
-            match MIGRATIONS.iter().any(|ours| ours.version > version) {
-                true => DatabaseError::SchemaBetween { version },
-                false => DatabaseError::SchemaTooNew { version },
-            }
-        }
-        other => DatabaseError::Migrate(other),
-    })?;
-    if is_cluster {
-        citus::own_functions(&mut owner).await?;
-    }
-    let mut tx = owner.begin().await?;
-    if functions::apply(&mut tx, is_distributed).await? && is_cluster {
-        citus::adapt_functions(&mut tx).await?;
-    }
-    tx.commit().await?;
-    owner.close().await?;
-    Ok(())
 }
 
 fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {

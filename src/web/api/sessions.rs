@@ -304,10 +304,7 @@ pub async fn messages(
     let limit = number("limit", params.limit, 1, PAGE_MAX)?.unwrap_or(PAGE_DEFAULT);
     let (messages, has_more) = sessions::messages(&state.db, &address, after as i32, limit).await?;
     let last = messages.last().map(|message| message.position);
-    Ok(Json(SessionMessages {
-        next_after: last.filter(|_| has_more),
-        messages,
-    }))
+    Ok(Json(SessionMessages { next_after: last.filter(|_| has_more), messages }))
 }
 
 fn number(
