@@ -13,7 +13,7 @@ use std::time::Duration as StdDuration;
 use rand::Rng;
 use time::{Duration, OffsetDateTime};
 
-use self::send::{Answered, SpaceTrouble};
+use self::send::{BatchOutcome, SpaceTrouble};
 use super::model::{PendingPassage, Space, TokenSigns, tokens_of};
 use super::query::{OTHER_WIDTH, WAIT_MAX};
 use super::spaces::Spaces;
@@ -56,12 +56,12 @@ struct SpaceWork<'a> {
     kept: Option<&'a Space>,
     /// What is compared token by token gets token signs.
     with_signs: bool,
-    makes: Makes,
+    work: DrainWork,
 }
 
 /// What the calls are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Makes {
+enum DrainWork {
     /// Embeddings of pending passages, with token signs if wanted.
     Vectors,
     /// Token signs of passages that have an embedding only.
@@ -102,7 +102,7 @@ impl Embeddings {
                 serves: Some(space.id) == serving,
                 kept: spaces.known_to(space),
                 with_signs: system.late_interaction && space.settings.is_builtin(),
-                makes: Makes::Vectors,
+                work: DrainWork::Vectors,
             };
             let signs = self.begin_signs(user, of).await?;
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
@@ -149,7 +149,8 @@ impl Embeddings {
         let space = of.space;
         let mut tx = self.db.as_user_async_commit(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
-        let waits = of.makes == Makes::Signs || store::has_pending(&mut tx, user, space.id).await?;
+        let waits =
+            of.work == DrainWork::Signs || store::has_pending(&mut tx, user, space.id).await?;
         let now = self.now();
         tx.commit().await?;
         if !waits {
@@ -160,11 +161,11 @@ impl Embeddings {
         }
         let sent = self.send_pending(user, of, pace, slice).await?;
         let mut tx = self.db.as_user_async_commit(user).await?;
-        let signs = of.makes == Makes::Signs;
+        let signs = of.work == DrainWork::Signs;
         let lengths = store::list_lengths_to_send(&mut tx, user, space.id, signs).await?;
         let left = lengths.into_iter().map(tokens_of).sum();
         let mut paused_until = None;
-        if let Sent::UntilPause(pause) = sent {
+        if let SliceEnd::UntilPause(pause) = sent {
             // Stored in the space's row, so that work added meanwhile is delayed too.
             let until = self.now() + pause;
             store::set_pause(&mut tx, user, space.id, until).await?;
@@ -172,7 +173,7 @@ impl Embeddings {
         }
         tx.commit().await?;
         match (sent, paused_until) {
-            (Sent::UntilTrouble(trouble), _) => {
+            (SliceEnd::UntilTrouble(trouble), _) => {
                 Ok(Drained::Later(self.note(user, space, trouble).await?))
             }
             _ if left == 0 => Ok(Drained::Done),
@@ -188,13 +189,13 @@ impl Embeddings {
         of: SpaceWork<'_>,
         pace: Pace,
         slice: &Slice,
-    ) -> Result<Sent, EmbeddingError> {
+    ) -> Result<SliceEnd, EmbeddingError> {
         let space = of.space;
         let endpoint = match self.endpoint(user, space).await {
             Ok(endpoint) => endpoint,
             Err(EmbeddingError::Database(error)) => return Err(error.into()),
             Err(error) => {
-                return Ok(Sent::UntilTrouble(SpaceTrouble {
+                return Ok(SliceEnd::UntilTrouble(SpaceTrouble {
                     sentence: sentence(&error.to_string()),
                     retry_after: None,
                 }));
@@ -204,17 +205,17 @@ impl Embeddings {
         let batch = pace.batch_size.max(1) as usize;
         let group = batch * pace.concurrency.max(1) as usize;
         let mut after = (false, 0, 0);
-        let mut to_write: Option<Answered> = None;
+        let mut to_write: Option<BatchOutcome> = None;
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.db.as_user_async_commit(user).await?;
-            let page = match of.makes {
-                Makes::Vectors => {
+            let page = match of.work {
+                DrainWork::Vectors => {
                     let (known, signs) = (of.known(), of.with_signs);
                     let size = page_size as i64;
                     store::list_pending(&mut tx, user, &known, signs, after, size).await?
                 }
-                Makes::Signs => {
+                DrainWork::Signs => {
                     let (space, size) = (space.id, page_size as i64);
                     store::list_without_signs(&mut tx, user, space, after.1, size).await?
                 }
@@ -237,7 +238,7 @@ impl Embeddings {
                 let write = self.write(user, of, to_write.take());
                 let (answered, written) = tokio::join!(calls, write);
                 if let Some(trouble) = written? {
-                    return Ok(Sent::UntilTrouble(trouble));
+                    return Ok(SliceEnd::UntilTrouble(trouble));
                 }
                 slice.note(answered.written.len(), 0);
                 let is_trouble = answered.trouble.is_some();
@@ -249,12 +250,12 @@ impl Embeddings {
                     // End the job during the pause, so that another user can use its slot.
                     let trouble = self.write(user, of, to_write).await?;
                     let pause = Duration::milliseconds(pace.pause_ms.into());
-                    return Ok(trouble.map_or(Sent::UntilPause(pause), Sent::UntilTrouble));
+                    return Ok(trouble.map_or(SliceEnd::UntilPause(pause), SliceEnd::UntilTrouble));
                 }
             }
         }
         let trouble = self.write(user, of, to_write).await?;
-        Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
+        Ok(trouble.map_or(SliceEnd::Slice, SliceEnd::UntilTrouble))
     }
 
     /// Copies existing embeddings of the same texts. Returns the rows without one.
@@ -306,7 +307,7 @@ impl Embeddings {
 
     /// An embedding in the serving space changes searches, so it needs a write transaction; token signs do not.
     async fn to_write(&self, user: UserId, of: SpaceWork<'_>) -> Result<Tx, sqlx::Error> {
-        match of.serves && of.makes == Makes::Vectors {
+        match of.serves && of.work == DrainWork::Vectors {
             true => self.db.as_writer(user).await,
             false => self.db.as_user_async_commit(user).await,
         }
@@ -318,7 +319,7 @@ impl Embeddings {
         &self,
         user: UserId,
         of: SpaceWork<'_>,
-        answered: Option<Answered>,
+        answered: Option<BatchOutcome>,
     ) -> Result<Option<SpaceTrouble>, EmbeddingError> {
         let Some(answered) = answered else {
             return Ok(None);
@@ -338,7 +339,7 @@ impl Embeddings {
         }
         if !answered.written.is_empty() {
             let written = &answered.written;
-            if of.makes == Makes::Signs {
+            if of.work == DrainWork::Signs {
                 store::write_signs(&mut tx, user, space.id, written).await?;
             } else {
                 let now = self.now();
@@ -422,7 +423,7 @@ impl SpaceWork<'_> {
 }
 
 /// How a slice ended.
-enum Sent {
+enum SliceEnd {
     /// Nothing was pending, or the slice was over.
     Slice,
     /// The user's settings want a pause between batches.

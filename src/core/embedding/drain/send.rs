@@ -29,7 +29,7 @@ impl From<&ProviderError> for SpaceTrouble {
 }
 
 /// The result of a batch: what to write, and the problem that stopped it.
-pub(super) struct Answered {
+pub(super) struct BatchOutcome {
     pub written: Vec<EmbeddedPassage>,
     pub trouble: Option<SpaceTrouble>,
     /// Dimensions of the vectors.
@@ -44,10 +44,10 @@ impl Embeddings {
         of: SpaceWork<'_>,
         rows: &[PendingPassage],
         batch: usize,
-    ) -> Answered {
+    ) -> BatchOutcome {
         let calls = rows.chunks(batch).map(|rows| self.send_batch(endpoint, of, rows));
         let mut all =
-            Answered { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
+            BatchOutcome { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
         for answered in futures_util::future::join_all(calls).await {
             if is_other(all.width, answered.width) {
                 return of_other_width();
@@ -65,10 +65,10 @@ impl Embeddings {
         endpoint: &Endpoint,
         of: SpaceWork<'_>,
         rows: &[PendingPassage],
-    ) -> Answered {
+    ) -> BatchOutcome {
         let space = of.space;
         let mut answered =
-            Answered { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
+            BatchOutcome { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
         let mut parts = vec![rows];
         let mut is_alive = false;
         while let Some(part) = parts.pop() {
@@ -155,8 +155,8 @@ fn is_other(width: Option<usize>, next: Option<usize>) -> bool {
 }
 
 /// An endpoint that answers with vectors of several widths: nothing of it is written.
-fn of_other_width() -> Answered {
-    Answered {
+fn of_other_width() -> BatchOutcome {
+    BatchOutcome {
         written: Vec::new(),
         trouble: Some(SpaceTrouble { sentence: sentence(OTHER_WIDTH), retry_after: None }),
         width: None,

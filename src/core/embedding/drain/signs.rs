@@ -1,6 +1,6 @@
 //! Creates or removes stored token signs when an admin switches late interaction on or off.
 
-use super::{Drained, Makes, SpaceWork, store};
+use super::{DrainWork, Drained, SpaceWork, store};
 use crate::db::UserId;
 use crate::embedding::model::TokenSigns;
 use crate::embedding::{EmbeddingError, Embeddings};
@@ -45,10 +45,10 @@ impl Embeddings {
         pace: Pace,
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
-        let makes = Makes::Signs;
+        let work = DrainWork::Signs;
         let (drained, becomes) = match of.with_signs {
             true => {
-                let drained = self.drain_space(user, SpaceWork { makes, ..of }, pace, slice);
+                let drained = self.drain_space(user, SpaceWork { work, ..of }, pace, slice);
                 (drained.await?, TokenSigns::All)
             }
             false => (self.remove_signs(user, of, slice).await?, TokenSigns::None),
