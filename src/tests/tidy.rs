@@ -308,7 +308,7 @@ const HOUSE: [&[&str]; 29] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "encoder", "input", "metrics", "panics", "seal"],
+    &["clock", "encoder", "input", "json", "metrics", "panics", "seal"],
     &["texts"],
 ];
 
